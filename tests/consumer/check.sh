@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Installs a build into a scratch prefix and builds tests/consumer against it, first as a CMake
+# package, then with pkg-config: check.sh BUILD_FOLDER
+set -euo pipefail
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+build=$(readlink -f "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+cmake --install "$build" --prefix "$scratch/installed" >"$scratch/install.log"
+# A package that still pointed at where it was built or installed would pass by accident.
+mv "$scratch/installed" "$scratch/prefix"
+
+cmake -S "$here" -B "$scratch/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" \
+  -DCMAKE_BUILD_TYPE=Release >"$scratch/configure.log" || { cat "$scratch/configure.log"; exit 1; }
+cmake --build "$scratch/cmake" -- --quiet
+"$scratch/cmake/consumer"
+
+export PKG_CONFIG_PATH=
+PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name oncelog.pc)")
+for static in "" --static; do
+  # shellcheck disable=SC2046  # the flags are words
+  g++ -std=c++20 -O1 -fno-exceptions -fno-rtti "$here/consumer.cc" -o "$scratch/consumer" \
+    $(pkg-config --cflags --libs $static oncelog)
+  "$scratch/consumer"
+done
