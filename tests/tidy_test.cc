@@ -97,6 +97,48 @@ std::vector<SourceFile> sources_under(const fs::path& root) {
   return out;
 }
 
+/// The header between angle brackets that a line includes.
+std::optional<std::string_view> system_include(std::string_view line) {
+  constexpr std::string_view kPrefix = "#include <";
+  if (!starts_with(line, kPrefix)) return std::nullopt;
+  line.remove_prefix(kPrefix.size());
+  return line.substr(0, line.find('>'));
+}
+
+/// True for headers of the C++ library, which alone have no dot, e.g. `<vector>`.
+bool is_standard_header(std::string_view name) {
+  return name.find('.') == std::string_view::npos && name.find('/') == std::string_view::npos;
+}
+
+/// True for the files that are the library; programs and tests may call the OS themselves.
+bool in_library(std::string_view path) {
+  const auto layer = layer_of(path);
+  return layer && *layer != kToolsLayer;
+}
+
+/// Third-party headers that the library uses, each in the folder that wraps it.
+struct WrappedHeader {
+  std::string_view folder;
+  std::string_view header;
+};
+constexpr std::array<WrappedHeader, 9> kWrappedHeaders{{{"storage/base/", "isa-l.h"},
+                                                        {"storage/base/", "isa-l/crc.h"},
+                                                        {"storage/base/", "xxhash.h"},
+                                                        {"storage/format/", "lz4.h"},
+                                                        {"storage/format/", "lz4frame.h"},
+                                                        {"storage/format/", "snappy.h"},
+                                                        {"storage/format/", "zlib.h"},
+                                                        {"storage/format/", "zstd.h"},
+                                                        {"storage/format/", "zstd_errors.h"}}};
+
+bool may_use_library(std::string_view path, std::string_view header) {
+  return starts_with(header, "oncelog/") ||
+         std::any_of(kWrappedHeaders.begin(), kWrappedHeaders.end(),
+                     [&](const WrappedHeader& wrapped) {
+                       return starts_with(path, wrapped.folder) && header == wrapped.header;
+                     });
+}
+
 /// True when `text` has `name` and not only as the end of a longer one (`log.cc` in `txn_log.cc`).
 bool names(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos;
@@ -142,6 +184,58 @@ TEST_F(Tidy, PublicHeadersIncludeOnlyPublicHeaders) {
       if (name) {
         EXPECT_TRUE(starts_with(*name, "oncelog/")) << file.path << ':' << i + 1;
       }
+    }
+  }
+}
+
+TEST_F(Tidy, PublicHeadersIncludeOnlyTheStandardLibraryAndEachOther) {
+  for (const SourceFile& file : files_) {
+    if (file.path.find("/include/oncelog/") == std::string::npos) continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const auto name = system_include(file.lines[i]);
+      if (!name) continue;
+      EXPECT_TRUE(is_standard_header(*name) || starts_with(*name, "oncelog/"))
+          << file.path << ':' << i + 1 << " includes <" << *name << '>';
+    }
+  }
+}
+
+// The simulator is worth only what goes through the seam: one call around it and a seed no longer
+// reproduces a run.
+TEST_F(Tidy, OnlyTheSeamCallsTheOperatingSystemForFilesAndTime) {
+  constexpr std::array<std::string_view, 3> kHeaders{"filesystem", "fstream", "ctime"};
+  constexpr std::array<std::string_view, 6> kWords{"steady_clock",  "system_clock",
+                                                   "utc_clock",     "high_resolution_clock",
+                                                   "random_device", "fopen("};
+  for (const SourceFile& file : files_) {
+    if (!in_library(file.path) || starts_with(file.path, "storage/io/")) continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const std::string& line = file.lines[i];
+      for (const std::string_view word : kWords) {
+        EXPECT_EQ(line.find(word), std::string::npos) << file.path << ':' << i + 1 << ' ' << word;
+      }
+      const auto name = system_include(line);
+      if (!name) continue;
+      const bool forbidden = std::find(kHeaders.begin(), kHeaders.end(), *name) != kHeaders.end();
+      EXPECT_FALSE(forbidden) << file.path << ':' << i + 1 << " includes <" << *name << '>';
+      EXPECT_TRUE(is_standard_header(*name) || may_use_library(file.path, *name))
+          << file.path << ':' << i + 1 << " includes <" << *name << '>';
+    }
+  }
+}
+
+// A shard's state changes on one thread; only who drives shards and who implements the seam start
+// threads.
+TEST_F(Tidy, OnlyTheSeamAndTheTopLayerStartThreads) {
+  constexpr std::array<std::string_view, 3> kThreads{"thread", "future", "stop_token"};
+  for (const SourceFile& file : files_) {
+    const bool allowed = starts_with(file.path, "storage/io/") || starts_with(file.path, "txn/");
+    if (!in_library(file.path) || allowed) continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const auto name = system_include(file.lines[i]);
+      if (!name) continue;
+      const bool forbidden = std::find(kThreads.begin(), kThreads.end(), *name) != kThreads.end();
+      EXPECT_FALSE(forbidden) << file.path << ':' << i + 1 << " includes <" << *name << '>';
     }
   }
 }
