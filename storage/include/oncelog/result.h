@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -110,19 +111,25 @@ class [[nodiscard]] Result {
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
   bool ok() const noexcept { return state_.index() == 0; }
   /// REQUIRES: ok()
-  const T& value() const& { return *std::get_if<0>(&state_); }
-  T& value() & { return *std::get_if<0>(&state_); }
-  T value() && { return std::move(*std::get_if<0>(&state_)); }
+  const T& value() const& { return present(std::get_if<0>(&state_)); }
+  T& value() & { return present(std::get_if<0>(&state_)); }
+  T value() && { return std::move(present(std::get_if<0>(&state_))); }
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
   const T* operator->() const { return std::get_if<0>(&state_); }
   T* operator->() { return std::get_if<0>(&state_); }
   /// REQUIRES: !ok()
-  const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error error() && { return std::move(*std::get_if<1>(&state_)); }
+  const Error& error() const& { return present(std::get_if<1>(&state_)); }
+  Error error() && { return std::move(present(std::get_if<1>(&state_))); }
   Status status() const { return ok() ? Status{} : Status{error()}; }
 
  private:
+  /// Aborts where a REQUIRES above is broken instead of following a null pointer.
+  template <class U>
+  static U& present(U* state) {
+    if (state == nullptr) std::abort();
+    return *state;
+  }
   std::variant<T, Error> state_;
 };
 
