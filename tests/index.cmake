@@ -1,0 +1,2 @@
+oncelog_add_tests(oncelog_index_tests unit
+  index/text_files_test.cc)
