@@ -1,8 +1,9 @@
 // README.md shows the example that is compiled and run here, and no other.
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,9 @@ namespace {
 
 std::string text_of(const std::string& name) {
   std::ifstream in(std::string(ONCELOG_SOURCE_DIR) + "/" + name);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
 }
 
 /// What stands between two marks; empty when either is missing.
