@@ -116,8 +116,8 @@ class [[nodiscard]] Result {
   T value() && { return std::move(present(std::get_if<0>(&state_))); }
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
-  T* operator->() { return std::get_if<0>(&state_); }
+  const T* operator->() const { return &value(); }
+  T* operator->() { return &value(); }
   /// REQUIRES: !ok()
   const Error& error() const& { return present(std::get_if<1>(&state_)); }
   Error error() && { return std::move(present(std::get_if<1>(&state_))); }
