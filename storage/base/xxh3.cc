@@ -1,9 +1,13 @@
-// XXH3 by the xxHash library.
+// XXH3 and XXH32 by the xxHash library.
 #include "storage/base/xxh3.h"
 
 #include <xxhash.h>
 
 namespace oncelog {
+
+std::uint32_t xxh32(std::span<const std::byte> bytes) noexcept {
+  return XXH32(bytes.data(), bytes.size(), 0);
+}
 
 std::uint64_t xxh3_64(std::span<const std::byte> bytes) noexcept {
   return XXH3_64bits(bytes.data(), bytes.size());

@@ -1,4 +1,4 @@
-// XXH3, the checksum of our own files and of header chains.
+// XXH3, the checksum of our own files and of header chains, and XXH32, that of lz4 frames.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,9 @@
 #include <span>
 
 namespace oncelog {
+
+/// XXH32 with seed 0, as the lz4 frame format uses it.
+std::uint32_t xxh32(std::span<const std::byte> bytes) noexcept;
 
 std::uint64_t xxh3_64(std::span<const std::byte> bytes) noexcept;
 

@@ -11,49 +11,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "oncelog/batch_header.h"
 #include "oncelog/buffer.h"
 #include "oncelog/result.h"
 #include "oncelog/types.h"
 
 namespace oncelog {
-
-inline constexpr std::size_t kBatchHeaderBytes = 61;
-/// Bytes before those that `batchLength` counts: base offset and the length itself.
-inline constexpr std::size_t kBatchLogOverheadBytes = 12;
-
-/// Every field of a batch header, decoded. A plain value.
-struct BatchHeader {
-  Offset base_offset = 0;
-  std::int32_t batch_length = 0;  ///< bytes after this field: size - 12
-  LeaderEpoch leader_epoch = kNoLeaderEpoch;
-  std::int8_t magic = 2;
-  std::uint32_t crc = 0;
-  std::int16_t attributes = 0;
-  std::int32_t last_offset_delta = 0;
-  TimestampMs base_timestamp = kNoTimestamp;  ///< or the delete horizon
-  TimestampMs max_timestamp = kNoTimestamp;
-  ProducerId producer_id = kNoProducerId;
-  ProducerEpoch producer_epoch = kNoProducerEpoch;
-  Sequence base_sequence = kNoSequence;
-  std::int32_t record_count = 0;
-
-  std::int64_t size_bytes() const { return std::int64_t{batch_length} + 12; }
-  Offset last_offset() const { return base_offset + last_offset_delta; }
-  Offset next_offset() const { return last_offset() + 1; }
-  bool has_producer() const { return producer_id > kNoProducerId; }
-  /// Sequence of the last record, wrapped at 2^31; -1 when there is none.
-  Sequence last_sequence() const;
-  int codec_bits() const { return attributes & 0x07; }  ///< 5..7 are no codec
-  TimestampType timestamp_type() const {
-    return (attributes & 0x08) != 0 ? TimestampType::kLogAppendTime : TimestampType::kCreateTime;
-  }
-  bool is_transactional() const { return (attributes & 0x10) != 0; }
-  bool is_control() const { return (attributes & 0x20) != 0; }
-  bool has_delete_horizon() const { return (attributes & 0x40) != 0; }
-  friend bool operator==(const BatchHeader&, const BatchHeader&) = default;
-};
 
 /// A record's bytes: null (absent) and empty are different.
 using OptionalBytes = std::optional<std::span<const std::byte>>;
@@ -107,14 +73,21 @@ class RecordBatchView {
 /// Structure errors (FORMAT.md 4, "Parse errors") are kInvalidRecord, bad compression is
 /// kCorruptBatch; both name the record's index.
 ///
-/// LIFETIME  borrows the batch; a RecordView is valid until the reader goes.
+/// LIFETIME  borrows the batch; a RecordView is valid until the reader goes. Move-only.
 class RecordReader {
  public:
+  RecordReader(const RecordReader&) = delete;
+  RecordReader& operator=(const RecordReader&) = delete;
+  RecordReader(RecordReader&&) = default;
+  RecordReader& operator=(RecordReader&&) = default;
+  ~RecordReader() = default;
   static Result<RecordReader> open(const RecordBatchView& batch,
                                    const DecompressLimits& limits = {});
   /// The next record, or nothing after the last one. At the end it has checked that exactly
   /// `record_count` records fill the area.
   Result<std::optional<RecordView>> next();
+  /// The decompressed bytes that the views point into; keeps them alive without the reader.
+  std::vector<std::byte> release_storage() && { return std::move(decompressed_); }
 
  private:
   RecordReader() = default;
@@ -124,8 +97,15 @@ class RecordReader {
   std::int32_t read_count_ = 0;
 };
 
-/// All records of a batch at once. See RecordReader for errors.
+/// All records of a batch at once. See RecordReader for errors. Move-only: a copy's views would
+/// point into the original.
 struct Records {
+  Records() = default;
+  Records(const Records&) = delete;
+  Records& operator=(const Records&) = delete;
+  Records(Records&&) = default;
+  Records& operator=(Records&&) = default;
+  ~Records() = default;
   std::vector<std::byte> storage;  ///< decompressed bytes that the views may point into
   std::vector<RecordView> records;
 };
@@ -139,19 +119,19 @@ struct ProducerIdentity {
 
 struct RecordHeaderInput {
   std::string_view key;
-  std::optional<std::string_view> value;
+  std::optional<std::string_view> value = std::nullopt;
 };
 
 /// One record to be added to a batch.
 struct RecordInput {
   TimestampMs timestamp_ms = kNoTimestamp;
-  std::optional<std::string_view> key;
-  std::optional<std::string_view> value;
-  std::vector<RecordHeaderInput> headers;
+  std::optional<std::string_view> key = std::nullopt;
+  std::optional<std::string_view> value = std::nullopt;
+  std::vector<RecordHeaderInput> headers = {};
 };
 
 struct RecordBatchOptions {
-  ProducerIdentity producer;
+  ProducerIdentity producer = {};
   Sequence base_sequence = kNoSequence;
   bool transactional = false;
   Codec codec = Codec::kNone;
