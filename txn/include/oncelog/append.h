@@ -14,11 +14,11 @@ namespace oncelog {
 struct AppendOptions {
   AppendOrigin origin = AppendOrigin::kClient;
   /// Raises the log's durability for this append; it cannot lower it.
-  std::optional<Durability> durability;
+  std::optional<Durability> durability = {};
   /// Client and coordinator: must equal the log's leader epoch when given (kFencedLeaderEpoch,
   /// kUnknownLeaderEpoch). Replica: batches with a newer epoch than this are dropped, with all
   /// that follow them.
-  std::optional<LeaderEpoch> leader_epoch;
+  std::optional<LeaderEpoch> leader_epoch = {};
   VerificationToken guard = 0;  ///< from `start_verification`; 0: none
   int transaction_version = 1;  ///< of a marker: 2 demands an epoch above the producer's
 };

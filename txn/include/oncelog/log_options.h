@@ -29,7 +29,7 @@ struct LogOptions {
   std::int64_t file_delete_delay_ms = 60000;    ///< file.delete.delay.ms, >= 0
   bool cleanup_delete = true;                   ///< cleanup.policy has "delete"
   bool cleanup_compact = false;                 ///< cleanup.policy has "compact": keys required
-  std::optional<Codec> compression;             ///< compression.type; nothing: the producer's
+  std::optional<Codec> compression = {};        ///< compression.type; nothing: the producer's
   int compression_level = 0;                    ///< 0: the codec's default
   TimestampType timestamp_type = TimestampType::kCreateTime;  ///< message.timestamp.type
   std::int64_t timestamp_before_max_ms = kUnlimited;          ///< message.timestamp.before.max.ms
@@ -40,7 +40,7 @@ struct LogOptions {
   std::int64_t max_compaction_lag_ms = kUnlimited;  ///< max.compaction.lag.ms; caps roll time
 
   Durability durability = Durability::kDurable;
-  std::optional<Visibility> visibility;  ///< nothing: that of `durability`
+  std::optional<Visibility> visibility = {};  ///< nothing: that of `durability`
   OnDamage on_damage = OnDamage::kFail;
   OnHoledTail on_holed_tail = OnHoledTail::kCut;
   /// W: most bytes written and not yet synced at any moment (a larger batch goes alone); bounds

@@ -36,17 +36,17 @@ struct StoreEvent {
 };
 
 struct StoreOptions {
-  std::vector<std::string> data_dirs;  ///< created when missing; each is locked
-  std::shared_ptr<Io> io;              ///< null: make_system_io()
+  std::vector<std::string> data_dirs = {};  ///< created when missing; each is locked
+  std::shared_ptr<Io> io = nullptr;         ///< null: make_system_io()
   Driver driver = Driver::kOwnThread;
   /// Checkpoints, expiry, flush.ms and retention on a timer. False: only when asked for.
   bool background = true;
   std::size_t open_files_max = 1024;   ///< descriptors of sealed segments kept open, >= 8
   std::uint32_t recovery_threads = 2;  ///< logs opened at the same time by `open_logs`, 1..64
   std::int64_t broker_epoch = -1;      ///< written into the clean-shutdown marker
-  std::string cluster_id;              ///< for a new meta.properties; empty: made up
+  std::string cluster_id = {};         ///< for a new meta.properties; empty: made up
   std::int32_t node_id = 0;            ///< for a new meta.properties
-  std::function<void(const StoreEvent&)> listener;
+  std::function<void(const StoreEvent&)> listener = nullptr;
 };
 
 struct LogSummary {
