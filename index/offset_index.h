@@ -50,6 +50,9 @@ class OffsetIndex {
   /// The first entry whose position is >= `position`.
   std::optional<OffsetIndexEntry> first_from_position(std::int64_t position) const;
 
+  /// A new index of the entries with an offset below `end`: what truncating the log to it leaves.
+  std::unique_ptr<OffsetIndex> copy_below(Offset end) const;
+
   /// The file's content, trimmed.
   std::vector<std::byte> encode() const;
   /// From a file's content. Every slot counts as an entry. kDamaged with the byte position when the

@@ -48,6 +48,9 @@ class TimeIndex {
   /// The entry with the greatest timestamp <= target; (-1, base) when there is none.
   TimeIndexEntry lookup(TimestampMs target) const;
 
+  /// A new index of the entries with an offset below `end`: what truncating the log to it leaves.
+  std::unique_ptr<TimeIndex> copy_below(Offset end) const;
+
   std::vector<std::byte> encode() const;
   /// kDamaged with the byte position when the size is no multiple of 12, timestamps do not rise
   /// strictly, offsets fall, a relative offset is negative, or an offset is not below `log_end`.

@@ -44,6 +44,9 @@ class TxnIndex {
   /// entry's last_stable_offset is >= to).
   bool collect(Offset from, Offset to, std::vector<AbortedTxn>& into) const;
 
+  /// A new index of the entries with a marker below `end`: what truncating the log to it leaves.
+  std::unique_ptr<TxnIndex> copy_below(Offset end) const;
+
   std::vector<std::byte> encode() const;
   /// kDamaged with the byte position when the size is no multiple of 34, a version is not 0, last
   /// offsets do not rise or lie below the base, or first_offset > last_offset.

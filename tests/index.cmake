@@ -1,2 +1,6 @@
 oncelog_add_tests(oncelog_index_tests unit
-  index/text_files_test.cc)
+  index/append_only_array_test.cc
+  index/offset_index_test.cc
+  index/text_files_test.cc
+  index/time_index_test.cc
+  index/txn_index_test.cc)
