@@ -28,7 +28,7 @@ struct CompletedTxn {
 
 class OngoingTxns {
  public:
-  /// REQUIRES: no transaction starts at that offset.
+  /// A transaction that was said to start at the same offset goes: damaged files only can say so.
   void start(const OngoingTxn& txn);
   /// The value for an aborted index entry: the first offset of the earliest *other* producer's open
   /// transaction, or marker + 1.
@@ -47,16 +47,19 @@ class OngoingTxns {
   Offset last_stable(Offset log_start, Offset high_watermark) const;
 
   std::vector<OngoingTxn> open() const;  ///< by first offset
+  bool has_open() const { return !open_.empty(); }
+  /// Looks at every open transaction; the producer's entry answers the same in constant time.
   bool is_open(ProducerId producer_id) const;
   void clear();
 
  private:
-  struct Finished {
-    ProducerId producer_id;
-    Offset last_offset;
-  };
-  std::map<Offset, ProducerId> open_;
-  std::map<Offset, Finished> unreplicated_;
+  void forget_finished_below(Offset end);
+
+  std::map<Offset, ProducerId> open_;  ///< by first offset
+  // Finished, with the marker not yet below the high watermark: first offset -> marker, and the
+  // reverse, so that a moving high watermark looks only at what it lets go.
+  std::map<Offset, Offset> unreplicated_;
+  std::map<Offset, Offset> unreplicated_by_end_;
 };
 
 }  // namespace oncelog

@@ -1,6 +1,8 @@
 oncelog_add_tests(oncelog_index_tests unit
   index/append_only_array_test.cc
+  index/leader_epoch_cache_test.cc
   index/offset_index_test.cc
+  index/ongoing_txns_test.cc
   index/text_files_test.cc
   index/time_index_test.cc
   index/txn_index_test.cc)
