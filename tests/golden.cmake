@@ -1,0 +1,3 @@
+oncelog_add_tests(oncelog_golden_tests unit
+  golden/golden_data_test.cc)
+target_link_libraries(oncelog_golden_tests PRIVATE oncelog_test_support)
