@@ -25,6 +25,9 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   virtual ~Executor() = default;
   virtual void run(std::function<void()> task) = 0;
+  /// Without threads (`Io::has_threads`) runs one accepted task on the calling thread and says
+  /// whether it did; with threads does nothing and says false.
+  virtual bool run_one() { return false; }
 };
 
 class Clock {

@@ -1,0 +1,5 @@
+# The simulator's own tests, and the contract suites of the seam over it.
+oncelog_add_tests(oncelog_sim_tests unit
+  sim/sim_io_contract.cc
+  ${ONCELOG_IO_CONTRACT})
+target_link_libraries(oncelog_sim_tests PRIVATE oncelog_sim)
