@@ -1,0 +1,3 @@
+oncelog_add_tests(oncelog_recovery_tests unit
+  recovery/file_names_test.cc
+  recovery/verdict_test.cc)
