@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include <poll.h>
@@ -16,6 +15,7 @@
 #include "storage/io/background_thread.h"
 #include "storage/io/monotonic_time.h"
 #include "storage/io/os_error.h"
+#include "storage/io/request_check.h"
 
 namespace oncelog {
 namespace {
@@ -63,30 +63,6 @@ void wait_readable(int fd, const Deadline& deadline) {
 }
 
 }  // namespace
-
-std::size_t request_bytes(const IoRequest& request) {
-  if (request.kind == IoRequest::Kind::kSync) return 0;
-  std::size_t bytes = 0;
-  for (const Buffer& buffer : request.buffers)
-    bytes += buffer.size();
-  return bytes;
-}
-
-Status check_request(const IoRequest& request) {
-  const auto invalid = [](const char* what) {
-    return make_error(ErrorCode::kInvalidArgument, what);
-  };
-  if (request.file == nullptr) return invalid("request without a file");
-  if (request.kind == IoRequest::Kind::kSync) return {};
-  if (request.kind == IoRequest::Kind::kRead && request.buffers.size() != 1) {
-    return invalid("a read needs exactly one buffer").at(request.file->path());
-  }
-  const auto bytes = static_cast<std::int64_t>(request_bytes(request));
-  if (request.position < 0 || bytes > std::numeric_limits<std::int64_t>::max() - request.position) {
-    return invalid("range outside a file").at(request.file->path(), request.position);
-  }
-  return {};
-}
 
 Result<std::unique_ptr<IoQueue>> PosixIoQueue::create() {
   UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

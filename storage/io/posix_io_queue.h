@@ -53,11 +53,4 @@ class PosixIoQueue final : public IoQueue {
   std::vector<std::thread> threads_;
 };
 
-/// What is wrong with the shape of a request (no file, a negative position, a read without exactly
-/// one buffer), kInvalidArgument. Both queues answer such requests themselves.
-Status check_request(const IoRequest& request);
-
-/// Bytes that a request moves: 0 for a sync.
-std::size_t request_bytes(const IoRequest& request);
-
 }  // namespace oncelog

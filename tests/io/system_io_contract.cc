@@ -45,7 +45,9 @@ IoImplementation implementation(const std::string& name, IoBackend backend) {
 }
 
 INSTANTIATE_TEST_SUITE_P(System, IoContract,
-                         ::testing::Values(implementation("posix", IoBackend::kPosix)), name_of);
+                         ::testing::Values(implementation("posix", IoBackend::kPosix),
+                                           implementation("uring", IoBackend::kUring)),
+                         name_of);
 
 }  // namespace
 }  // namespace oncelog
