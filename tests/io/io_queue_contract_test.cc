@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include "tests/io/io_contract.h"
 
@@ -116,6 +117,7 @@ TEST_P(IoContract, WritesMoreBuffersThanTheKernelTakesAtOnce) {
   EXPECT_EQ(content(*file), expected);
 }
 
+// H085: no order is promised, the positions are explicit.
 TEST_P(IoContract, TakesFarMoreOperationsThanARingHolds) {
   constexpr std::uint64_t kOperations = 5000;
   const auto file = open("a");
@@ -243,6 +245,33 @@ TEST_P(IoContract, AWakeIsUsedUpByOnePoll) {
   EXPECT_GE(io_->clock().monotonic_ns() - before, 20 * kMillisecondNs);
 }
 
+TEST_P(IoContract, TheDescriptorIsReadableWhenPollHasSomethingToDo) {
+  const auto queue = make_queue();
+  if (queue->native_handle() < 0) GTEST_SKIP() << "no descriptors here";
+  const auto file = open("a");
+  std::vector<IoCompletion> done;
+  const auto readable = [&](int timeout_ms) {
+    pollfd wanted{queue->native_handle(), POLLIN, 0};
+    return ::poll(&wanted, 1, timeout_ms) == 1;
+  };
+
+  for (std::uint64_t round = 0; round < 50; ++round) {
+    EXPECT_FALSE(readable(0)) << "idle, round " << round;
+    queue->wake();
+    EXPECT_TRUE(readable(10'000));
+    queue->poll(done, 0);
+    EXPECT_FALSE(readable(0)) << "after the wake, round " << round;
+    queue->submit(write_request(round, file, 0, buffers_of({"abc"})));
+    std::size_t taken = queue->poll(done, 0);
+    if (taken == 0) {
+      EXPECT_TRUE(readable(10'000));
+      taken = queue->poll(done, 0);
+    }
+    EXPECT_EQ(taken, 1U);
+  }
+  EXPECT_EQ(done.size(), 50U);
+}
+
 TEST_P(IoContract, AnotherThreadWakesASleepingPoll) {
   if (!io_->has_threads()) GTEST_SKIP() << "no threads here";
   constexpr int kWakes = 200;
@@ -285,6 +314,7 @@ TEST_P(IoContract, OperationsOutliveTheThreadThatSubmittedThem) {
         queue->submit(write_request(i, i % 2 == 0 ? file : other, position, buffers_of({block})));
         if (i % 4 == 0) queue->submit(sync_request(100 + i, file));
       }
+      queue->wake();
       queue->poll(done, 0);
     }).join();
     while (done.size() < kWrites + kWrites / 4)
