@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -31,7 +32,7 @@ struct ProducerBatch {
   std::int32_t offset_delta = 0;  ///< last - first, of offsets and of sequences
   TimestampMs timestamp = kNoTimestamp;
   Offset first_offset() const { return last_offset - offset_delta; }
-  Sequence first_sequence() const;
+  Sequence first_sequence() const;  ///< -1 when the batch has none
   friend bool operator==(const ProducerBatch&, const ProducerBatch&) = default;
 };
 
@@ -45,8 +46,8 @@ struct ProducerEntry {
 
   bool has_open_txn() const { return txn_first_offset != kNoOffset; }
   std::span<const ProducerBatch> cached() const { return std::span(batches).first(batch_count); }
-  Sequence last_sequence() const;  ///< -1 without batches
-  void add(const ProducerBatch& batch);
+  Sequence last_sequence() const;        ///< -1 without batches
+  void add(const ProducerBatch& batch);  ///< the oldest goes when there are five
   friend bool operator==(const ProducerEntry&, const ProducerEntry&) = default;
 };
 
@@ -67,7 +68,8 @@ struct DuplicateBatch {
 struct ProducerUpdate {
   struct Working {
     ProducerId producer_id = kNoProducerId;
-    ProducerEntry entry;  ///< batches: only those of this append
+    ProducerEntry entry;         ///< batches: only those of this append
+    bool epoch_changed = false;  ///< the batches known so far are of another epoch
   };
   std::vector<Working> producers;
   std::vector<OngoingTxn> started;
@@ -91,15 +93,18 @@ inline constexpr VerificationGuard kNoGuard = 0;
 struct CheckContext {
   AppendOrigin origin = AppendOrigin::kClient;
   VerificationGuard guard = kNoGuard;
-  int transaction_version = 1;  ///< 2: a marker's epoch must be above the producer's
+  int transaction_version =
+      1;  ///< 2: a marker's epoch must be above the producer's, a retry's equal
 };
 
 class ProducerState {
  public:
   explicit ProducerState(const ProducerStateOptions& options = {}) : options_(options) {}
 
-  /// Decides on the batches of one append. Errors: kInvalidProducerEpoch, kOutOfOrderSequence,
-  /// kInvalidTxnState, kCoordinatorFenced; kReplica never fails (violations become notes).
+  /// Decides on the batches of one append; later ones see what earlier ones change. A duplicate
+  /// among them answers for all (kClient only). Errors: kInvalidProducerEpoch, kOutOfOrderSequence,
+  /// kInvalidTxnState, kCoordinatorFenced, with the batch's offset; kReplica never fails
+  /// (violations become notes). Control batches without a marker change nothing.
   Result<ProducerDecision> check(std::span<const ProducerInput> batches,
                                  const CheckContext& context) const;
   /// Clears a producer's verification state, as any transactional batch that passed `check` does.
@@ -112,13 +117,17 @@ class ProducerState {
       Offset last_stable_offset = 0;
     };
     std::vector<Aborted> aborted;
+    std::vector<std::string> notes;  ///< of the update, moved out by `replay` only
   };
   Applied apply(const ProducerUpdate& update);
   /// check as kReplica and apply, for recovery: one batch already in the log.
   Applied replay(const ProducerInput& batch);
 
-  /// begin_verification: a guard for a producer without an open transaction here; kNoGuard's
-  /// sentinel meaning is documented in PRODUCER_STATE.md 6. Errors as the sequence/epoch rules.
+  /// A guard for a producer without an open transaction here, made or reused (then its lowest
+  /// sequence may fall and its epoch rise). kNoGuard, the sentinel that matches nothing, when a
+  /// transaction is open or verification is off: then the append needs none. Errors:
+  /// kInvalidProducerEpoch when the producer or a pending verification has a higher epoch,
+  /// kInvalidArgument for negative numbers, kBusy at `producers_max` pending ones.
   Result<VerificationGuard> start_verification(ProducerId producer_id, ProducerEpoch epoch,
                                                Sequence sequence, int transaction_version,
                                                TimestampMs now_ms);
@@ -137,6 +146,7 @@ class ProducerState {
   std::uint64_t evicted_count() const { return evicted_count_; }
 
   /// Puts an entry as it is (from a snapshot or the sidecar), recreating its open transaction.
+  /// For a state that was cleared; of two entries for one producer the last one stays.
   void restore(ProducerId producer_id, const ProducerEntry& entry);
   void clear();
   const ProducerStateOptions& options() const { return options_; }
@@ -150,12 +160,18 @@ class ProducerState {
     ProducerEpoch epoch = kNoProducerEpoch;
     int transaction_version = 1;
   };
+  friend class AppendCheck;
+  void merge(const ProducerUpdate::Working& working);
+  void enforce_producers_max(const ProducerUpdate& update);
+
   ProducerStateOptions options_;
   std::unordered_map<ProducerId, ProducerEntry> producers_;
   std::unordered_map<ProducerId, Verification> verifications_;
   OngoingTxns txns_;
   Offset map_end_ = 0;
   std::uint64_t evicted_count_ = 0;
+  /// When all above the limit have open transactions: the size at which to look again.
+  std::size_t evict_again_at_ = 0;
 };
 
 }  // namespace oncelog

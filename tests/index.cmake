@@ -3,6 +3,8 @@ oncelog_add_tests(oncelog_index_tests unit
   index/leader_epoch_cache_test.cc
   index/offset_index_test.cc
   index/ongoing_txns_test.cc
+  index/producer_state_test.cc
+  index/producer_txn_test.cc
   index/text_files_test.cc
   index/time_index_test.cc
   index/txn_index_test.cc)
