@@ -9,20 +9,10 @@
 
 #include "oncelog/file_system.h"
 
+#include "storage/sim/loses_unsynced.h"
 #include "storage/sim/process.h"
 
 namespace oncelog::sim {
-
-/// A file that can be told that its un-synced pages are clean although they are not on the disk:
-/// what a kernel does after a failed fsync. For FaultIo, which fails a sync above the simulator.
-class LosesUnsynced {
- public:
-  LosesUnsynced() = default;
-  LosesUnsynced(const LosesUnsynced&) = delete;
-  LosesUnsynced& operator=(const LosesUnsynced&) = delete;
-  virtual ~LosesUnsynced() = default;
-  virtual void lose_unsynced() = 0;
-};
 
 class SimFile final : public File, public LosesUnsynced {
  public:

@@ -64,7 +64,8 @@ void SimIoQueue::submit(IoRequest request) {
 }
 
 std::size_t SimIoQueue::poll(std::vector<IoCompletion>& done, std::int64_t timeout_ns) {
-  const bool waits = timeout_ns != 0 && !std::exchange(woken_, false);
+  const bool woken = std::exchange(woken_, false);
+  const bool waits = timeout_ns != 0 && !woken;
   if (in_flight_.empty()) {
     if (waits && timeout_ns > 0) process_->clock().advance_ns(timeout_ns);
     return 0;
