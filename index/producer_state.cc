@@ -36,6 +36,12 @@ void ProducerEntry::add(const ProducerBatch& batch) {
   ++batch_count;
 }
 
+bool operator==(const ProducerEntry& a, const ProducerEntry& b) {
+  return a.epoch == b.epoch && a.coordinator_epoch == b.coordinator_epoch &&
+         a.last_timestamp == b.last_timestamp && a.txn_first_offset == b.txn_first_offset &&
+         std::ranges::equal(a.cached(), b.cached());
+}
+
 const ProducerEntry* ProducerState::find(ProducerId producer_id) const {
   const auto found = producers_.find(producer_id);
   return found == producers_.end() ? nullptr : &found->second;

@@ -48,7 +48,8 @@ struct ProducerEntry {
   std::span<const ProducerBatch> cached() const { return std::span(batches).first(batch_count); }
   Sequence last_sequence() const;        ///< -1 without batches
   void add(const ProducerBatch& batch);  ///< the oldest goes when there are five
-  friend bool operator==(const ProducerEntry&, const ProducerEntry&) = default;
+  /// Slots beyond `batch_count` do not count.
+  friend bool operator==(const ProducerEntry& a, const ProducerEntry& b);
 };
 
 /// A batch as producer rules see it, with its final offset.

@@ -57,13 +57,15 @@ struct Sidecar {
   SidecarCheckpoint active;
   ProducerList producers;         ///< at active.offset, with all cached batches
   std::vector<Offset> snapshots;  ///< snapshot files that we wrote, ascending
+  friend bool operator==(const Sidecar&, const Sidecar&) = default;
 };
 
 std::vector<std::byte> encode_sidecar(const Sidecar& sidecar);
 /// kDamaged with the byte position. Nothing is allocated by claimed counts.
 Result<Sidecar> decode_sidecar(std::span<const std::byte> bytes);
 
-/// Continues a segment's header chain: hash of (previous hash, header).
+/// Continues a segment's header chain: XXH3-128 of the previous hash (high, low, big-endian) and
+/// the header. REQUIRES: header.size() == kBatchHeaderBytes.
 Hash128 chain_header(const Hash128& previous, std::span<const std::byte> header);
 
 }  // namespace oncelog
