@@ -7,6 +7,7 @@ endif()
 oncelog_add_tests(oncelog_format_tests unit
   ${golden_sources}
   format/batch_probe_test.cc
+  format/batch_validator_test.cc
   format/codec_test.cc
   format/control_record_test.cc
   format/legacy_batch_test.cc
