@@ -1,5 +1,5 @@
 // Record batches from arbitrary bytes: parse, decompress and walk them; what reads well is rebuilt
-// and must read the same.
+// and must read the same. The append path's checks run on the same bytes: what they accept reads.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +15,9 @@
 #include "oncelog/record_batch.h"
 
 #include "storage/base/endian.h"
+#include "storage/batch_validator.h"
+#include "storage/format/batch_header.h"
+#include "storage/format/legacy_batch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -23,6 +26,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::int64_t kDecompressedMax = 1 << 20;
+constexpr oncelog::TimestampMs kNowMs = 1700000000000;
 constexpr std::size_t kLengthPosition = 8;
 constexpr std::size_t kMagicPosition = 16;
 
@@ -79,17 +83,50 @@ void read_batch(std::span<const std::byte> bytes) {
   if (!records->records.empty()) check_rebuilt(view->header(), *records);
 }
 
+/// Every append origin, with the codec kept and with another one.
+void validate(std::span<const std::byte> bytes) {
+  for (const oncelog::AppendOrigin origin :
+       {oncelog::AppendOrigin::kClient, oncelog::AppendOrigin::kCoordinator,
+        oncelog::AppendOrigin::kReplica}) {
+    oncelog::ValidationRules rules;
+    rules.origin = origin;
+    rules.now_ms = kNowMs;
+    rules.limits.batch_bytes_max = kDecompressedMax;
+    if (bytes.size() % 2 == 0) rules.target_codec = oncelog::Codec::kLz4;
+    const auto out = oncelog::validate_append(oncelog::Buffer::copy_of(bytes), rules);
+    if (!out.ok()) continue;
+    require(out->batches.size() == out->positions.size());
+    require(out->batches.size() == out->markers.size());
+    for (std::size_t i = 0; i < out->batches.size(); ++i) {
+      const auto at = static_cast<std::size_t>(out->positions[i]);
+      const auto view = oncelog::RecordBatchView::parse(out->bytes.bytes().subspan(at));
+      require(view.ok() && view->crc_matches() && view->header() == out->batches[i]);
+      if (origin == oncelog::AppendOrigin::kReplica) continue;
+      const auto records = oncelog::read_records(*view, {.batch_bytes_max = kDecompressedMax});
+      require(records.ok() && !records->records.empty());
+    }
+  }
+}
+
+void read_all_ways(std::vector<std::byte>& bytes) {
+  read_batch(bytes);
+  static_cast<void>(oncelog::read_records_of(bytes, {.batch_bytes_max = kDecompressedMax}).ok());
+  validate(bytes);
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::vector<std::byte> bytes(size);
   if (size > 0) std::memcpy(bytes.data(), data, size);
-  read_batch(bytes);
-  // The same with a length and a magic that fit, so that most inputs reach the records.
+  read_all_ways(bytes);
+  // The same with a length, a magic and a CRC that fit, so that most inputs reach the records.
   if (size < oncelog::kBatchHeaderBytes) return 0;
   const auto length = static_cast<std::int32_t>(size - oncelog::kBatchLogOverheadBytes);
   oncelog::store_be<std::int32_t>(bytes, kLengthPosition, length);
   oncelog::store_be<std::int8_t>(bytes, kMagicPosition, 2);
-  read_batch(bytes);
+  oncelog::store_be(std::span<std::byte>(bytes), oncelog::batch_field::kCrc.offset,
+                    oncelog::batch_crc(bytes));
+  read_all_ways(bytes);
   return 0;
 }

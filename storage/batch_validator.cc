@@ -35,7 +35,7 @@ Result<std::optional<RecordBatchView>> take_batch(std::span<const std::byte> res
     return corrupt("batch length " + std::to_string(length) + " is too small");
   }
   if (rest.size() < batch_field::kMagic.end()) return incomplete;
-  const int magic = load_be<std::int8_t>(rest, batch_field::kMagic.offset);
+  const auto magic = load_be<std::int8_t>(rest, batch_field::kMagic.offset);
   if (magic < 0 || magic > 2) return corrupt("magic is " + std::to_string(magic));
   if (magic < 2) {
     const auto code =

@@ -128,7 +128,7 @@ std::optional<BadSpot> SegmentScanner::check_sizes(std::span<const std::byte> he
   if (static_cast<std::int64_t>(head.size()) < kSniffBytes) {
     return bad(BadKind::kTruncated, std::to_string(remaining) + " bytes are no batch header");
   }
-  const int magic = load_be<std::int8_t>(head, batch_field::kMagic.offset);
+  const auto magic = load_be<std::int8_t>(head, batch_field::kMagic.offset);
   if (magic < 0 || magic > 2) return bad(BadKind::kMagic, "magic is " + std::to_string(magic));
   const auto length = load_be<std::int32_t>(head, batch_field::kBatchLength.offset);
   if (length < length_min(magic)) {

@@ -25,6 +25,8 @@ struct InflateStream {
   InflateStream() = default;
   InflateStream(const InflateStream&) = delete;
   InflateStream& operator=(const InflateStream&) = delete;
+  InflateStream(InflateStream&&) = delete;
+  InflateStream& operator=(InflateStream&&) = delete;
   ~InflateStream() { inflateEnd(&z); }
   z_stream z{};
 };

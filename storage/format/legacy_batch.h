@@ -48,8 +48,8 @@ class LegacyBatchView {
   std::span<const std::byte> bytes_;
   Offset offset_ = 0;
   std::uint32_t crc_ = 0;
-  int magic_ = 0;
-  int attributes_ = 0;
+  std::int8_t magic_ = 0;
+  std::int8_t attributes_ = 0;
   TimestampMs timestamp_ = kNoTimestamp;
   OptionalBytes key_;
   OptionalBytes value_;
