@@ -1,11 +1,11 @@
 // Starts the library's threads.
 #include "storage/io/background_thread.h"
 
+#include <csignal>
 #include <system_error>
 #include <utility>
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "storage/io/os_error.h"
 

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 #include <iterator>
 #include <utility>
 
 #include <poll.h>
-#include <time.h>
 
 #include "storage/base/assert.h"
 #include "storage/io/background_thread.h"

@@ -26,6 +26,8 @@ class PosixIoQueue final : public IoQueue {
   static constexpr std::size_t kWorkers = 4;
 
   static Result<std::unique_ptr<IoQueue>> create();
+  PosixIoQueue(const PosixIoQueue&) = delete;
+  PosixIoQueue& operator=(const PosixIoQueue&) = delete;
   ~PosixIoQueue() override;
 
   void submit(IoRequest request) override;

@@ -1,7 +1,7 @@
 // Clock of the real machine.
 #include "storage/io/system_clock.h"
 
-#include <time.h>
+#include <ctime>
 
 #include "storage/io/monotonic_time.h"
 

@@ -20,6 +20,8 @@ namespace oncelog {
 class ThreadExecutor final : public Executor {
  public:
   static Result<std::unique_ptr<ThreadExecutor>> create(std::size_t threads);
+  ThreadExecutor(const ThreadExecutor&) = delete;
+  ThreadExecutor& operator=(const ThreadExecutor&) = delete;
   ~ThreadExecutor() override;
   void run(std::function<void()> task) override;
 

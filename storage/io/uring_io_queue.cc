@@ -7,11 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <iterator>
 #include <limits>
 #include <utility>
-
-#include <time.h>
 
 #include "storage/base/assert.h"
 #include "storage/io/os_error.h"

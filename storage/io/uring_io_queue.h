@@ -38,6 +38,8 @@ class UringIoQueue final : public IoQueue {
   /// `entries` is the size of the submission ring, 1..4096. When the kernel refuses, the message of
   /// the error names the cause (see uring_refusal.h).
   static Result<std::unique_ptr<IoQueue>> create(std::uint32_t entries);
+  UringIoQueue(const UringIoQueue&) = delete;
+  UringIoQueue& operator=(const UringIoQueue&) = delete;
   ~UringIoQueue() override;
 
   void submit(IoRequest request) override;

@@ -27,6 +27,7 @@ struct IoImplementation {
   std::function<std::size_t()> open_descriptors;             ///< may be empty
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): googletest looks for this name
 inline void PrintTo(const IoImplementation& implementation, std::ostream* out) {
   *out << implementation.name;
 }

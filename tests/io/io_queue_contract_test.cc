@@ -21,6 +21,7 @@ constexpr std::int64_t kForever = -1;
 
 std::vector<Buffer> buffers_of(const std::vector<std::string>& texts) {
   std::vector<Buffer> buffers;
+  buffers.reserve(texts.size());
   for (const std::string& text : texts)
     buffers.push_back(buffer_of(text));
   return buffers;

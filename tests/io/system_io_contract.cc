@@ -2,11 +2,10 @@
 #include <dirent.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
-
-#include <stdlib.h>
 
 #include "tests/io/io_contract.h"
 

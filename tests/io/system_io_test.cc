@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,7 +20,6 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/io/thread_executor.h"
 #include "tests/io/io_contract.h"
 #include "tests/io/sandbox.h"
 
@@ -29,13 +28,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Skips when the child says that the machine has no such sandbox.
-#define ONCELOG_EXPECT_IN_CHILD(...)                           \
-  do {                                                         \
-    const int code = run_in_child(__VA_ARGS__);                \
-    if (code == kSandboxSkipped) GTEST_SKIP() << "no seccomp"; \
-    EXPECT_EQ(code, 0);                                        \
-  } while (false)
+/// Expects success of a child that runs `body`; skips when it says that there is no such sandbox.
+void expect_in_child(const std::function<int()>& body) {
+  const int code = run_in_child(body);
+  if (code == kSandboxSkipped) GTEST_SKIP() << "no seccomp";
+  EXPECT_EQ(code, 0);
+}
 
 /// Sets or clears ONCELOG_IO while it lives. No other thread runs in these tests.
 class Environment {
@@ -99,8 +97,8 @@ Status write_through_queue(Io& io, const std::shared_ptr<File>& file, std::size_
   return std::move(done.front().status);
 }
 
-int check_fallback(long call, int number, const char* cause, const std::string& name) {
-  refuse_call(call, number);
+int check_fallback(long call, int errno_value, const char* cause, const std::string& name) {
+  refuse_call(call, errno_value);
   const auto automatic = make_io(IoBackend::kAutomatic);
   if (!automatic.ok()) return check(false, to_string(automatic.error()));
   const std::string description = (*automatic)->description();
@@ -112,33 +110,30 @@ int check_fallback(long call, int number, const char* cause, const std::string& 
   bad += check(!wanted.ok(), "io_uring although it is blocked");
   if (wanted.ok()) return bad;
   bad += check(wanted.error().code == ErrorCode::kUnsupported, to_string(wanted.error()));
-  return bad + check(wanted.error().sys_errno == number, to_string(wanted.error()));
+  return bad + check(wanted.error().sys_errno == errno_value, to_string(wanted.error()));
 }
 
 TEST_F(SystemIoTest, FallsBackWhenSeccompForbidsIoUring) {
-  ONCELOG_EXPECT_IN_CHILD(
-      [&] { return check_fallback(SYS_io_uring_setup, EPERM, "EPERM", path("a")); });
+  expect_in_child([&] { return check_fallback(SYS_io_uring_setup, EPERM, "EPERM", path("a")); });
 }
 
 TEST_F(SystemIoTest, FallsBackWhenTheKernelHasNoIoUring) {
-  ONCELOG_EXPECT_IN_CHILD(
-      [&] { return check_fallback(SYS_io_uring_setup, ENOSYS, "ENOSYS", path("a")); });
+  expect_in_child([&] { return check_fallback(SYS_io_uring_setup, ENOSYS, "ENOSYS", path("a")); });
 }
 
 TEST_F(SystemIoTest, FallsBackWhenLockedMemoryIsLimited) {
-  ONCELOG_EXPECT_IN_CHILD(
+  expect_in_child(
       [&] { return check_fallback(SYS_io_uring_setup, ENOMEM, "RLIMIT_MEMLOCK", path("a")); });
 }
 
 TEST_F(SystemIoTest, FallsBackWhenARingCanBeMadeButNotUsed) {
   if (!make_io(IoBackend::kUring).ok()) GTEST_SKIP() << "no io_uring here";
-  ONCELOG_EXPECT_IN_CHILD(
-      [&] { return check_fallback(SYS_io_uring_enter, EPERM, "EPERM", path("a")); });
+  expect_in_child([&] { return check_fallback(SYS_io_uring_enter, EPERM, "EPERM", path("a")); });
 }
 
 TEST_F(SystemIoTest, AQueueRefusedLaterBecomesPosixAndIsReported) {
   if (!make_io(IoBackend::kUring).ok()) GTEST_SKIP() << "no io_uring here";
-  ONCELOG_EXPECT_IN_CHILD([] {
+  expect_in_child([] {
     const auto io = make_io(IoBackend::kAutomatic);
     int bad = check((*io)->description() == "io_uring", (*io)->description());
     refuse_call(SYS_io_uring_setup, ENOMEM);
@@ -162,7 +157,7 @@ TEST_F(SystemIoTest, TheEnvironmentChoosesWhenTheCallerDoesNot) {
 TEST_F(SystemIoTest, TheEnvironmentCanDemandIoUring) {
   const Environment uring("uring");
 
-  ONCELOG_EXPECT_IN_CHILD([] {
+  expect_in_child([] {
     refuse_call(SYS_io_uring_setup, EPERM);
     return check(!make_io(IoBackend::kAutomatic).ok(), "it fell back");
   });
@@ -227,7 +222,7 @@ TEST_F(SystemIoTest, NoDescriptorOutlivesExec) {
 // H114
 TEST_F(SystemIoTest, TheErrorOfCloseIsReported) {
   for (const int number : {EIO, ENOSPC, EDQUOT, EINTR}) {
-    ONCELOG_EXPECT_IN_CHILD([&] {
+    expect_in_child([&] {
       const auto io = make_io(IoBackend::kPosix);
       const auto file = (*io)->files().open(path("a"), OpenMode::kCreate);
       refuse_call(SYS_close, number);
@@ -240,7 +235,7 @@ TEST_F(SystemIoTest, TheErrorOfCloseIsReported) {
 }
 
 TEST_F(SystemIoTest, AFileIsClosedEvenIfItsErrorCannotBeLearnt) {
-  ONCELOG_EXPECT_IN_CHILD([&] {
+  expect_in_child([&] {
     const auto io = make_io(IoBackend::kPosix);
     const auto file = (*io)->files().open(path("a"), OpenMode::kCreate);
     int bad = check((*file)->lock().ok(), "lock");
@@ -271,7 +266,7 @@ TEST_F(SystemIoTest, FailingWritesAreTold) {
       {SYS_pwrite64, EDQUOT, ErrorCode::kDiskFull, EDQUOT},
   };
   for (const FailingCall& c : cases) {
-    ONCELOG_EXPECT_IN_CHILD([&] {
+    expect_in_child([&] {
       const auto io = make_io(IoBackend::kPosix);
       const auto file = (*io)->files().open(path("a"), OpenMode::kCreate);
       refuse_call(c.call, c.number);
@@ -290,7 +285,7 @@ TEST_F(SystemIoTest, FailingWritesAreTold) {
 
 TEST_F(SystemIoTest, OtherFailingCallsAreTold) {
   const auto expect = [this](const FailingCall& c, Status (*act)(Io&, File&, const std::string&)) {
-    ONCELOG_EXPECT_IN_CHILD([&] {
+    expect_in_child([&] {
       const auto io = make_io(IoBackend::kPosix);
       const auto file = (*io)->files().open(path("a"), OpenMode::kCreate);
       refuse_call(c.call, c.number);
@@ -328,7 +323,7 @@ TEST_F(SystemIoTest, OtherFailingCallsAreTold) {
 TEST_F(SystemIoTest, AShortWriteIsFinishedFromTheRightPlace) {
   for (const IoBackend backend : {IoBackend::kPosix, IoBackend::kUring}) {
     if (!make_io(backend).ok()) continue;
-    ONCELOG_EXPECT_IN_CHILD([&] {
+    expect_in_child([&] {
       const auto io = make_io(backend);
       const auto file = (*io)->files().open(path("a"), OpenMode::kCreate);
       std::signal(SIGXFSZ, SIG_IGN);
@@ -361,7 +356,7 @@ TEST_F(SystemIoTest, AnotherProcessCannotTakeTheLock) {
   ASSERT_TRUE((*mine)->lock().ok());
 
   for (int round = 0; round < 2; ++round) {
-    ONCELOG_EXPECT_IN_CHILD([&] {
+    expect_in_child([&] {
       const auto theirs = (*io)->files().open(path("lock"), OpenMode::kCreate);
       const Status status = (*theirs)->lock();
       int bad = check(!status.ok() && status.error().code == ErrorCode::kLocked, "locked twice");
@@ -394,7 +389,7 @@ TEST_F(SystemIoTest, ClosingReleasesTheLockThatAForkedChildInherited) {
 }
 
 TEST_F(SystemIoTest, ADataFileNeverBecomesStandardOutput) {
-  ONCELOG_EXPECT_IN_CHILD([&] {
+  expect_in_child([&] {
     const auto io = make_io(IoBackend::kPosix);
     ::close(0);
     ::close(1);
@@ -426,25 +421,6 @@ TEST_F(SystemIoTest, ListFollowsLinks) {
   ASSERT_EQ(entries->size(), 3U);
   EXPECT_EQ((*entries)[1].type, FileType::kDirectory);
   EXPECT_EQ((*entries)[2].type, FileType::kOther);
-}
-
-TEST(ThreadExecutor, FinishesWhatWasAccepted) {
-  constexpr int kTasks = 1000;
-  std::atomic<int> ran{0};
-  {
-    const auto executor = ThreadExecutor::create(3);
-    ASSERT_TRUE(executor.ok());
-    ThreadExecutor& self = **executor;
-
-    for (int i = 0; i < kTasks; ++i) {
-      self.run([&ran, &self] {
-        ++ran;
-        self.run([&ran] { ++ran; });  // while the destructor waits, too
-      });
-    }
-  }
-
-  EXPECT_EQ(ran.load(), 2 * kTasks);
 }
 
 }  // namespace
