@@ -5,6 +5,8 @@
 //
 // INVARIANTS  I8, I10; a cut is durable before `apply` returns; a crash at any step of `apply`
 // leaves a directory that opens with the same result.
+// The sidecar is taken at its word where nothing else wrote since: before a log takes batches out
+// of the middle (compaction) or off the end (truncation), it must rewrite the sidecar without them.
 // THREADS  none kept; one call per directory at a time.
 #pragma once
 
@@ -51,9 +53,10 @@ struct RootFacts {
 struct LoadedSegment {
   SidecarSegment facts;    ///< base, size, last offset, timestamps, header chain
   Offset next_offset = 0;  ///< last offset + 1, or base when empty
+  std::string log_file;    ///< its name now; a read-only load may find an unfinished ".log.swap"
   bool dirty = false;      ///< its derived files were rebuilt or it was scanned as unclean
-  /// Always set for the active (last) segment; for sealed ones set when they had to be rebuilt,
-  /// else null and read from their files on demand.
+  /// Always set for the active (last) segment; for sealed ones set when they had to be rebuilt or a
+  /// hole lies in them, else null and read from their files on demand.
   std::unique_ptr<OffsetIndex> offset_index;
   std::unique_ptr<TimeIndex> time_index;
   std::unique_ptr<TxnIndex> txn_index;

@@ -1,0 +1,125 @@
+// Producer state, snapshots and leader epochs of a log.
+#include <algorithm>
+
+#include "index/derived_file.h"
+#include "index/producer_snapshot.h"
+#include "recovery/analysis.h"
+#include "storage/file_names.h"
+
+namespace oncelog {
+namespace {
+
+constexpr std::int64_t kSnapshotBytesMax = std::int64_t{1} << 31;
+constexpr std::size_t kSnapshotsKeptMin = 2;
+
+}  // namespace
+
+/// Snapshots that can be the state of this log: at the base of a segment, and of the others the
+/// greatest, when it lies at or above the last base (a clean close). The rest are stray.
+void Analysis::choose_state_snapshots() {
+  std::vector<Offset> bases;
+  for (const SegmentPlan& segment : plan_->segments)
+    bases.push_back(segment.open.base_offset);
+  const Offset last_base = bases.empty() ? 0 : bases.back();
+  std::optional<Offset> greatest;
+  for (const Offset offset : plan_->names.snapshots) {
+    if (std::binary_search(bases.begin(), bases.end(), offset)) {
+      snapshots_.push_back(offset);
+    } else if (offset >= last_base) {
+      greatest = offset;
+    }
+  }
+  if (greatest) snapshots_.push_back(*greatest);
+  std::sort(snapshots_.begin(), snapshots_.end());
+}
+
+/// Nothing when the snapshot cannot be used; then it is listed as bad.
+Result<std::optional<ProducerList>> Analysis::load_snapshot(Offset offset) {
+  const std::string name = file_name(FileKind::kSnapshot, offset);
+  const Result<std::vector<std::byte>> bytes =
+      read_whole_file(files_, path_of(name), kSnapshotBytesMax);
+  if (!bytes.ok() && bytes.error().code != ErrorCode::kDamaged) return bytes.error();
+  Result<ProducerList> list =
+      bytes.ok() ? decode_producer_snapshot(*bytes, offset) : Result<ProducerList>(bytes.error());
+  if (list.ok()) return std::optional<ProducerList>(std::move(list).value());
+  bad_snapshots_.push_back(offset);
+  plan_->report.notes.push_back(name + ": damaged snapshot, set aside: " + list.error().message);
+  return std::optional<ProducerList>();
+}
+
+Status Analysis::adopt_snapshots_up_to(Offset offset) {
+  if (at_checkpoint_) return {};
+  while (next_snapshot_ < snapshots_.size() && snapshots_[next_snapshot_] <= offset) {
+    const Offset at = snapshots_[next_snapshot_++];
+    ONCELOG_TRY_ASSIGN(const auto list, load_snapshot(at));
+    if (!list) continue;
+    replay_.adopt(*list, at, false);
+    plan_->report.snapshot_used = at;
+  }
+  return {};
+}
+
+/// What becomes of the snapshot files. Kafka deletes those at or below the log start, above the end
+/// and stray ones; the two newest good ones stay whatever the log start is.
+Status Analysis::choose_snapshots() {
+  const Offset end = plan_->log_end;
+  if (at_checkpoint_) {
+    // Not read so far; the newest ones must be known to be good.
+    std::size_t good = 0;
+    for (std::size_t i = snapshots_.size(); i-- > 0 && good < kSnapshotsKeptMin;) {
+      if (snapshots_[i] > end) continue;
+      ONCELOG_TRY_ASSIGN(const auto list, load_snapshot(snapshots_[i]));
+      if (list) ++good;
+    }
+  }
+  const auto is_bad = [&](Offset offset) {
+    return std::find(bad_snapshots_.begin(), bad_snapshots_.end(), offset) != bad_snapshots_.end();
+  };
+  std::vector<Offset> good;
+  for (const Offset offset : snapshots_) {
+    if (!plan_->reset_to_log_start && offset <= end && !is_bad(offset)) good.push_back(offset);
+  }
+  while (good.size() > kSnapshotsKeptMin && good.front() <= plan_->log_start)
+    good.erase(good.begin());
+  plan_->snapshots = good;
+  for (const Offset offset : plan_->names.snapshots) {
+    if (!std::binary_search(good.begin(), good.end(), offset)) {
+      plan_->snapshot_removals.push_back(offset);
+    }
+  }
+  return {};
+}
+
+void Analysis::finish_producers() {
+  RecoveryReport& report = plan_->report;
+  report.sidecar_used = at_checkpoint_;
+  if (plan_->reset_to_log_start) {
+    plan_->producers.set_map_end(plan_->log_end);
+    report.snapshot_used = kNoOffset;
+    return;
+  }
+  plan_->producers = replay_.take_state();
+  plan_->producers.txns().on_log_start(plan_->log_start);
+  plan_->producers.set_map_end(plan_->log_end);
+  const bool from_the_start =
+      !plan_->segments.empty() && plan_->segments.front().open.base_offset == 0;
+  report.duplicate_window_full =
+      at_checkpoint_ || from_the_start || plan_->producers.producers().empty();
+}
+
+void Analysis::finish_epochs() {
+  LeaderEpochCache& epochs = plan_->epochs;
+  if (plan_->reset_to_log_start) {
+    epochs.clear();
+  } else {
+    epochs.truncate_from_end(plan_->log_end);
+    epochs.truncate_from_start(plan_->log_start);
+  }
+  const bool differs = epochs.entries() != epochs_on_disk_.entries();
+  if (!epochs_trusted_ && !epochs.entries().empty()) {
+    plan_->report.rebuilt.emplace_back(kLeaderEpochFile);
+  }
+  plan_->write_epochs = differs || epochs_damaged_;
+}
+
+}  // namespace oncelog
