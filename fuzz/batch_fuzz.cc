@@ -2,7 +2,6 @@
 // and must read the same. The append path's checks run on the same bytes: what they accept reads.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 #include "oncelog/control_record.h"
 #include "oncelog/record_batch.h"
 
+#include "fuzz/require.h"
 #include "storage/base/endian.h"
 #include "storage/batch_validator.h"
 #include "storage/format/batch_header.h"
@@ -24,15 +24,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace {
 
 using namespace std::string_view_literals;
+using oncelog::require;
 
 constexpr std::int64_t kDecompressedMax = 1 << 20;
 constexpr oncelog::TimestampMs kNowMs = 1700000000000;
 constexpr std::size_t kLengthPosition = 8;
 constexpr std::size_t kMagicPosition = 16;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 std::optional<std::string_view> text_of(const oncelog::OptionalBytes& bytes) {
   if (!bytes) return std::nullopt;

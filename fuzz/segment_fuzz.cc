@@ -2,10 +2,10 @@
 // it gives has a good CRC, and the probe finds only what the scanner accepts.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "fuzz/require.h"
 #include "storage/base/endian.h"
 #include "storage/batch_probe.h"
 #include "storage/format/batch_header.h"
@@ -17,11 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace {
 
-constexpr oncelog::DecompressLimits kLimits{.batch_bytes_max = 1 << 20};
+using oncelog::require;
 
-void require(bool condition) {
-  if (!condition) std::abort();
-}
+constexpr oncelog::DecompressLimits kLimits{.batch_bytes_max = 1 << 20};
 
 void check_crc(const oncelog::ScannedBatch& batch) {
   if (batch.header.magic == 2) {
