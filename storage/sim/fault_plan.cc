@@ -105,6 +105,19 @@ void FaultPlan::clear() {
   rules_.clear();
 }
 
+std::vector<FaultRule> FaultPlan::remaining() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<FaultRule> out;
+  for (const Armed& armed : rules_) {
+    FaultRule rule = armed.rule;
+    const std::int64_t hit = std::max<std::int64_t>(0, armed.matched - (rule.nth - 1));
+    rule.nth = std::max<std::int64_t>(1, rule.nth - armed.matched);
+    if (rule.times >= 0) rule.times -= std::min(hit, rule.times);
+    if (rule.times != 0) out.push_back(std::move(rule));
+  }
+  return out;
+}
+
 std::int64_t FaultPlan::hits() const {
   const std::lock_guard lock(mutex_);
   return hits_;

@@ -59,6 +59,8 @@ class FaultPlan {
   /// kInvalidArgument for a rule that makes no sense.
   Status add(FaultRule rule);
   void clear();
+  /// The rules that may still hit, as if they were added now: to carry them to another process.
+  std::vector<FaultRule> remaining() const;
   /// How often any rule had its effect.
   std::int64_t hits() const;
 
