@@ -156,7 +156,7 @@ Result<std::optional<std::int64_t>> Probe::search_chunk(std::int64_t begin,
   // The headers of the last candidates reach past the chunk's starting positions.
   const auto wanted = static_cast<std::size_t>(
       std::min(static_cast<std::int64_t>(kSearchChunkBytes), end_ - begin));
-  chunk_.resize(kSearchChunkBytes);
+  if (chunk_.size() < wanted) chunk_.resize(wanted);
   std::size_t have = 0;
   while (have < wanted) {
     const auto into = std::span(chunk_).subspan(have, wanted - have);
