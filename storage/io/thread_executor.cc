@@ -29,9 +29,11 @@ void ThreadExecutor::stop() {
 }
 
 void ThreadExecutor::run(std::function<void()> task) {
-  const std::lock_guard lock(mutex_);
-  waiting_.push_back(std::move(task));
-  work_to_do_.notify_one();
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(task));
+  }
+  work_to_do_.notify_one();  // outside, so that the thread does not wake up into a held lock
 }
 
 void ThreadExecutor::work() {
