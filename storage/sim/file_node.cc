@@ -12,8 +12,8 @@ std::size_t at(std::int64_t index) {
 }
 
 const PagePtr& zero_page() {
-  static const PagePtr kZeros = std::make_shared<Page>();
-  return kZeros;
+  static const PagePtr zeros = std::make_shared<Page>();
+  return zeros;
 }
 
 std::int64_t pages_for(std::int64_t bytes) {

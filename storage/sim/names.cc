@@ -88,13 +88,14 @@ void Names::change(NameChange change) {
 }
 
 std::uint64_t Names::last_change_of(InodeId inode) const {
-  for (auto change = pending_.rbegin(); change != pending_.rend(); ++change) {
-    for (const NameEdit& edit : change->edits) {
+  std::uint64_t last = kNoSequence;
+  for (const NameChange& change : pending_) {
+    for (const NameEdit& edit : change.edits) {
       if (edit.directory == inode || edit.before == inode || edit.after == inode)
-        return change->sequence;
+        last = change.sequence;
     }
   }
-  return kNoSequence;
+  return last;
 }
 
 void Names::persist(const std::function<bool(const NameChange&)>& chosen) {

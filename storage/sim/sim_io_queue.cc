@@ -113,7 +113,7 @@ Status SimIoQueue::run(Operation& operation, std::int64_t& bytes) {
   numbered.position = request.position;
   numbered.bytes = bytes_of(request.buffers);
   numbered.queued = true;
-  const Status begun = process_->begin(std::move(numbered));
+  Status begun = process_->begin(std::move(numbered));
   // A dead process leaves its write on the disk's list: the crash decides about it.
   if (!process_->dead()) process_->disk().remove_in_flight(operation.in_flight_id);
   if (request.kind == IoRequest::Kind::kSync) return file.apply_sync(begun, operation.sequence);

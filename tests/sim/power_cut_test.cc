@@ -290,7 +290,7 @@ TEST(PowerCut, IsTheSameForTheSameSeed) {
   Machine m;
   put(*m.disk, "f", "");
   const auto file = open(*m.io, "f");
-  for (int i = 0; i < 20; ++i)
+  for (std::int64_t i = 0; i < 20; ++i)
     write(*file, i * 700, std::string(1500, static_cast<char>('a' + i)));
 
   for (std::uint64_t seed = 0; seed < 50; ++seed) {

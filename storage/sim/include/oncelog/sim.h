@@ -48,6 +48,8 @@ class SimClock final : public Clock {
 class SimExecutor final : public Executor {
  public:
   explicit SimExecutor(std::uint64_t seed) : random_state_(seed) {}
+  SimExecutor(const SimExecutor&) = delete;
+  SimExecutor& operator=(const SimExecutor&) = delete;
   /// Runs what was accepted.
   ~SimExecutor() override;
   void run(std::function<void()> task) override;
