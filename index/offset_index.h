@@ -38,6 +38,7 @@ class OffsetIndex {
   std::size_t size() const { return entries_.size(); }
   /// Full as Kafka counts it: entries >= capacity.
   bool is_full() const { return size() >= capacity_; }
+  std::size_t capacity() const { return capacity_; }  ///< entries
   OffsetIndexEntry entry(std::size_t i) const;
   std::optional<OffsetIndexEntry> last() const;
 

@@ -172,6 +172,13 @@ void ProducerState::restore(ProducerId producer_id, const ProducerEntry& entry) 
   if (entry.has_open_txn()) txns_.start({producer_id, entry.txn_first_offset});
 }
 
+void ProducerState::replace_batches(ProducerId producer_id, const ProducerEntry& entry) {
+  const auto found = producers_.find(producer_id);
+  ONCELOG_ASSERT(found != producers_.end());
+  found->second.batches = entry.batches;
+  found->second.batch_count = entry.batch_count;
+}
+
 void ProducerState::clear() {
   producers_.clear();
   verifications_.clear();

@@ -149,6 +149,8 @@ class ProducerState {
   /// Puts an entry as it is (from a snapshot or the sidecar), recreating its open transaction.
   /// For a state that was cleared; of two entries for one producer the last one stays.
   void restore(ProducerId producer_id, const ProducerEntry& entry);
+  /// Replaces the cached batches of a known producer; nothing else of it. REQUIRES: it is known.
+  void replace_batches(ProducerId producer_id, const ProducerEntry& entry);
   void clear();
   const ProducerStateOptions& options() const { return options_; }
   void set_options(const ProducerStateOptions& options) { options_ = options; }

@@ -37,6 +37,7 @@ class TimeIndex {
   std::size_t size() const { return entries_.size(); }
   /// Full one entry early: the last slot is kept for the closing entry.
   bool is_full() const { return size() + 1 >= capacity_; }
+  std::size_t capacity() const { return capacity_; }  ///< entries, the kept slot included
   TimeIndexEntry entry(std::size_t i) const;
   /// The last entry; (-1, base) when empty.
   TimeIndexEntry last() const;

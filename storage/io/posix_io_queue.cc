@@ -89,11 +89,9 @@ void PosixIoQueue::stop() {
 
 void PosixIoQueue::submit(IoRequest request) {
   ++in_flight_;
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(request));
-  }
-  work_to_do_.notify_one();  // outside, so that the thread does not wake up into a held lock
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(request));
+  work_to_do_.notify_one();
 }
 
 void PosixIoQueue::work() {

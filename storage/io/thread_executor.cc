@@ -29,11 +29,9 @@ void ThreadExecutor::stop() {
 }
 
 void ThreadExecutor::run(std::function<void()> task) {
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(task));
-  }
-  work_to_do_.notify_one();  // outside, so that the thread does not wake up into a held lock
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(task));
+  work_to_do_.notify_one();
 }
 
 void ThreadExecutor::work() {
