@@ -1,0 +1,5 @@
+# Logs and stores, on the simulated machine and on the real one.
+oncelog_add_tests(oncelog_txn_tests unit
+  txn/log_append_test.cc
+  txn/log_support.cc)
+target_link_libraries(oncelog_txn_tests PRIVATE oncelog_sim)
