@@ -1,8 +1,8 @@
 // oncelog.sidecar: what we proved about a partition when we last wrote, to open it without a scan.
 //
-// Never trusted over the log: each place it names is compared when the log is opened (DESIGN:
-// "The sidecar"). Deleting it makes the next open slower, reduces the duplicate window and widens
-// what counts as a torn or holed tail; nothing else. Byte table: index/FORMAT.md.
+// Never trusted over the log: each place it names is compared when the log is opened
+// (ARCHITECTURE.md, "The sidecar"). Deleting it makes the next open slower, reduces the duplicate
+// window and widens what counts as a torn or holed tail; nothing else. Byte table: index/FORMAT.md.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Opening a partition directory: from files to a LoadedLog, a value.
 //
 // Two steps: `analyse` only reads and decides; `apply` carries the decision out, durably, and gives
-// the loaded log. Offline tools stop after the first. Flow and rules: RECOVERY.md, DESIGN 4 and 5.
+// the loaded log. Offline tools stop after the first. RECOVERY.md; ARCHITECTURE.md, "Verdicts".
 //
 // INVARIANTS  I8, I10; a cut is durable before `apply` returns; a crash at any step of `apply`
 // leaves a directory that opens with the same result.

@@ -1,4 +1,4 @@
-// Looks for a valid batch behind a bad spot: what tells a torn tail from damage (DESIGN.md 4).
+// Looks for a valid batch behind a bad spot: what tells a torn tail from damage (ARCHITECTURE.md, "Verdicts").
 #pragma once
 
 #include <cstdint>

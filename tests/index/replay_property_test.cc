@@ -112,7 +112,7 @@ void expect_same_txns(ProducerState loaded, ProducerState full) {
   }
 }
 
-// replay(all) == snapshot + replay(tail), at every offset (DESIGN).
+// replay(all) == snapshot + replay(tail), at every offset.
 TEST(Replay, GivesTheSameStateFromASnapshotAtEveryOffset) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE(testing::Message() << "ONCELOG_SEED=" << seed);

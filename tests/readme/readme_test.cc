@@ -1,4 +1,5 @@
-// README.md shows the example that is compiled and run here, and no other.
+// What the documents say about the tree is checked here: the example, and references to sections.
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -9,12 +10,16 @@
 
 namespace {
 
-std::string text_of(const std::string& name) {
-  std::ifstream in(std::string(ONCELOG_SOURCE_DIR) + "/" + name);
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path);
   std::ostringstream text;
   text << in.rdbuf();
   return std::move(text).str();
 }
+
+const fs::path kRoot = ONCELOG_SOURCE_DIR;
 
 /// What stands between two marks; empty when either is missing.
 std::string between(std::string_view text, std::string_view begin, std::string_view end) {
@@ -25,13 +30,66 @@ std::string between(std::string_view text, std::string_view begin, std::string_v
   return to == std::string_view::npos ? std::string{} : std::string(text.substr(start, to - start));
 }
 
+bool has_section(std::string_view document, const std::string& title) {
+  return document.find("\n## " + title + "\n") != std::string_view::npos ||
+         document.find("\n### " + title + "\n") != std::string_view::npos;
+}
+
 TEST(Readme, ShowsTheExampleThatIsCompiled) {
-  const std::string shown = between(text_of("README.md"), "```cpp\n", "```");
+  const std::string shown = between(text_of(kRoot / "README.md"), "```cpp\n", "```");
   const std::string compiled =
-      between(text_of("tests/readme/readme_example.cc"), "// [example]\n", "// [example]");
+      between(text_of(kRoot / "tests/readme/readme_example.cc"), "// [example]\n", "// [example]");
 
   ASSERT_FALSE(compiled.empty());
   EXPECT_EQ(shown, compiled);
+}
+
+TEST(Documents, HaveTheSectionsThatSourcesReferTo) {
+  constexpr std::string_view kReference = "ARCHITECTURE.md, \"";
+  const std::string document = text_of(kRoot / "ARCHITECTURE.md");
+
+  for (const std::string_view folder : {"storage", "index", "recovery", "txn", "tools"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".h" && extension != ".cc") continue;
+      const std::string text = text_of(entry.path());
+      for (std::size_t at = text.find(kReference); at != std::string::npos;
+           at = text.find(kReference, at + 1)) {
+        const std::size_t begin = at + kReference.size();
+        const std::string title = text.substr(begin, text.find('"', begin) - begin);
+        EXPECT_TRUE(has_section(document, title)) << entry.path() << " names " << title;
+      }
+    }
+  }
+}
+
+TEST(Documents, LinkToFilesThatExist) {
+  for (const std::string_view name :
+       {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"}) {
+    const std::string text = text_of(kRoot / name);
+    ASSERT_FALSE(text.empty()) << name;
+    for (std::size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
+      const std::string link = text.substr(at + 2, text.find(')', at) - at - 2);
+      if (link.find("://") != std::string::npos) continue;
+      EXPECT_TRUE(fs::exists(kRoot / link)) << name << " links to " << link;
+    }
+  }
+}
+
+// A file that ARCHITECTURE.md names as the place of an invariant has to be there.
+TEST(Documents, NameSourcesThatExist) {
+  const std::string text = text_of(kRoot / "ARCHITECTURE.md");
+  for (std::size_t at = text.find('`'); at != std::string::npos;) {
+    const std::size_t end = text.find('`', at + 1);
+    ASSERT_NE(end, std::string::npos);
+    const std::string name = text.substr(at + 1, end - at - 1);
+    const bool source = name.find('/') != std::string::npos &&
+                        (name.ends_with(".h") || name.ends_with(".cc") || name.ends_with(".md"));
+    if (source && name.find('*') == std::string::npos && !name.starts_with("oncelog/")) {
+      EXPECT_TRUE(fs::exists(kRoot / name)) << name;
+    }
+    at = text.find('`', end + 1);
+  }
 }
 
 }  // namespace

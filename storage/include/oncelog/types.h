@@ -83,7 +83,7 @@ enum class Isolation : std::uint8_t {
   kLogEnd,           ///< up to the log end: replicas and debugging
 };
 
-/// What becomes of a log whose durable bytes are bad (DESIGN: damage).
+/// What becomes of a log whose durable bytes are bad (ARCHITECTURE.md, "Verdicts").
 enum class OnDamage : std::uint8_t {
   kFail,      ///< this log does not open
   kReadOnly,  ///< serve what is valid; offsets in the hole answer kDamaged
