@@ -1,4 +1,5 @@
-// The derived files from arbitrary bytes: what decodes is encoded and must decode to the same.
+// The derived files from arbitrary bytes: what decodes is encoded and must decode to the same, and
+// it is used as recovery and readers would.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,13 +31,46 @@ constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 void read_indexes(std::span<const std::byte> bytes) {
   if (const auto index = OffsetIndex::decode(bytes, 0, kIndexBytesMax, kNoLimit); index.ok()) {
     require((*index)->encode() == std::vector(bytes.begin(), bytes.end()));
+    for (std::size_t i = 0; i < (*index)->size(); ++i) {
+      const OffsetIndexEntry entry = (*index)->entry(i);
+      require((*index)->lookup(entry.offset) == entry);
+      require((*index)->first_from_position(entry.position) == entry);
+    }
   }
   if (const auto index = TimeIndex::decode(bytes, 0, kIndexBytesMax, kNoLimit); index.ok()) {
     require((*index)->encode() == std::vector(bytes.begin(), bytes.end()));
+    for (std::size_t i = 0; i < (*index)->size(); ++i) {
+      require((*index)->lookup((*index)->entry(i).timestamp) == (*index)->entry(i));
+    }
+    (*index)->maybe_append(kNoLimit, (*index)->last().offset, true);
   }
   if (const auto index = TxnIndex::decode(bytes, 0); index.ok()) {
     require((*index)->encode() == std::vector(bytes.begin(), bytes.end()));
+    std::vector<AbortedTxn> found;
+    static_cast<void>((*index)->collect(0, kNoLimit, found));
+    require(found.size() <= (*index)->size());
   }
+}
+
+// Data and a marker of the first producer, a high watermark and an expiry on top of what was read.
+void use_producers(const ProducerList& producers) {
+  ProducerState state;
+  for (const auto& [producer_id, entry] : producers)
+    state.restore(producer_id, entry);
+  ProducerInput batch;
+  batch.header.producer_id = producers.empty() ? 0 : producers.front().first;
+  batch.header.producer_epoch = 1;
+  batch.header.base_sequence = 5;
+  batch.header.record_count = 1;
+  static_cast<void>(state.replay(batch));
+  batch.header.base_offset = 1;
+  batch.header.attributes = 0x30;
+  batch.marker = EndTxnMarker{};
+  static_cast<void>(state.replay(batch));
+  require(!state.find(batch.header.producer_id)->has_open_txn());
+  state.txns().on_high_watermark(1000);
+  require(state.txns().last_stable(0, 1000) <= 1000);
+  static_cast<void>(state.expire(1'700'000'000'000));
 }
 
 void read_snapshot(std::span<std::byte> bytes) {
@@ -55,6 +89,7 @@ void read_snapshot(std::span<std::byte> bytes) {
   require(list_producers(state).size() == producers->size());
   const auto again = decode_producer_snapshot(encode_producer_snapshot(state), kNoLimit);
   require(again.ok() && *again == list_producers(state));
+  use_producers(*producers);
 }
 
 void read_sidecar(std::span<std::byte> bytes) {
@@ -68,6 +103,7 @@ void read_sidecar(std::span<std::byte> bytes) {
   const auto sidecar = decode_sidecar(bytes);
   if (!sidecar.ok()) return;
   require(encode_sidecar(*sidecar) == std::vector(bytes.begin(), bytes.end()));
+  use_producers(sidecar->producers);
 }
 
 void read_text(std::string_view text) {
@@ -83,7 +119,11 @@ void read_text(std::string_view text) {
     const auto again = decode_partition_metadata(encode_partition_metadata(*id));
     require(again.ok() && *again == *id);
   }
-  static_cast<void>(decode_meta_properties(text).ok());
+  if (const auto meta = decode_meta_properties(text); meta.ok()) {
+    const auto again = decode_meta_properties(encode_meta_properties(*meta));
+    require(again.ok() && again->cluster_id == meta->cluster_id);
+    require(again->node_id == meta->node_id && again->directory_id == meta->directory_id);
+  }
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ class AppendOnlyArray {
   AppendOnlyArray() = default;
   AppendOnlyArray(const AppendOnlyArray&) = delete;
   AppendOnlyArray& operator=(const AppendOnlyArray&) = delete;
+  AppendOnlyArray(AppendOnlyArray&&) = delete;
+  AppendOnlyArray& operator=(AppendOnlyArray&&) = delete;
   ~AppendOnlyArray() {
     for (std::atomic<T*>& chunk : chunks_)
       delete[] chunk.load(std::memory_order_relaxed);

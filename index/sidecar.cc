@@ -16,7 +16,7 @@ constexpr std::size_t kVersionAt = 8;
 constexpr std::size_t kHashAt = 12;  // covers the bytes from kBodyAt to the end of the file
 constexpr std::size_t kBodyAt = 20;
 
-constexpr std::size_t kSegmentBytes = 7 * 8 + kBatchHeaderBytes + 16 + 4;
+constexpr std::size_t kSegmentBytes = 56 + kBatchHeaderBytes + 16 + 4;
 constexpr std::size_t kProducerBytesMin = 8 + 2 + 4 + 8 + 8 + 1;
 constexpr std::size_t kBatchBytes = 4 + 8 + 4 + 8;
 constexpr std::size_t kSnapshotBytes = 8;
