@@ -1,4 +1,5 @@
-// Looks for a valid batch behind a bad spot: what tells a torn tail from damage (ARCHITECTURE.md, "Verdicts").
+// Looks for a valid batch behind a bad spot: what tells a torn tail from damage.
+// ARCHITECTURE.md, "Verdicts", has the rules.
 #pragma once
 
 #include <cstdint>
