@@ -109,6 +109,7 @@ Status Analysis::read_small_files() {
     return read_whole_file(files_, path_of(std::string(name)), kTextFileBytesMax);
   };
   const auto note = [&](std::string_view name, const Error& error) {
+    plan_->small_file_faults.push_back({std::string(name), to_string(error)});
     plan_->report.notes.push_back(std::string(name) + ": " + to_string(error));
   };
   if (const auto bytes = read(kLeaderEpochFile); bytes.ok()) {
@@ -117,6 +118,7 @@ Status Analysis::read_small_files() {
     epochs_damaged_ = !epochs.ok();
     if (epochs.ok()) {
       epochs_on_disk_ = *epochs;
+      plan_->epochs_on_disk = *epochs;
     } else {
       note(kLeaderEpochFile, epochs.error());
     }
@@ -162,7 +164,7 @@ Status Analysis::set_floor() {
 
 /// Below the checkpoint the epoch file is all that knows the epochs, so it must be good.
 bool Analysis::can_start_at_checkpoint() {
-  if (!plan_->sidecar.covers || plan_->segments.empty()) return false;
+  if (hooks_ != nullptr || !plan_->sidecar.covers || plan_->segments.empty()) return false;
   return epochs_trusted_ ||
          plan_->sidecar.sidecar->active.offset == plan_->segments.front().open.base_offset;
 }

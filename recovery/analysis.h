@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "recovery/analysis_hooks.h"
 #include "recovery/index_check.h"
 #include "recovery/plan.h"
 #include "recovery/replay.h"
@@ -36,12 +37,18 @@ struct SegmentPass {
   std::vector<AbortedTxn> aborted;  ///< in marker order
   std::vector<std::pair<ProducerId, Offset>> abort_markers;
   bool from_beginning = true;
+  std::string txn_fault;  ///< of the aborted index file, when it has to be written again
+  std::int64_t txn_fault_position = -1;
 };
 
 class Analysis {
  public:
   Analysis(FileSystem& files, const std::string& directory, const RootFacts& root,
            const RecoverOptions& options, AnalysisMode mode);
+
+  /// Before `run`; borrowed until it returns.
+  void set_hooks(const AnalysisHooks* hooks) { hooks_ = hooks; }
+  const RecoveryPlan& plan() const { return *plan_; }
 
   Result<RecoveryPlanPtr> run();
 
@@ -88,8 +95,7 @@ class Analysis {
   Status finish_segment(std::size_t i, SegmentPass& pass);
   void release_indexes_below(std::size_t i);
   Status finish_txn_index(std::size_t i, SegmentPass& pass);
-  Result<bool> explains(const TxnIndex& file, const TxnIndex& rebuilt, const SegmentPass& pass);
-  Result<bool> is_covered_by_a_batch(Offset offset);
+  Result<bool> explains(const TxnIndex& file, const TxnIndex& rebuilt, SegmentPass& pass);
   Status check_covered_indexes(std::size_t i);
 
   // analysis_state.cc
@@ -102,17 +108,17 @@ class Analysis {
 
   FileSystem& files_;
   AnalysisMode mode_;
+  const AnalysisHooks* hooks_ = nullptr;
   RecoveryPlanPtr plan_;
   Replay replay_;
   Offset floor_ = 0;
   std::int64_t window_bytes_ = kUnsyncedUnlimited;
-  bool at_checkpoint_ = false;  // the pass begins there
+  bool at_checkpoint_ = false;   // the pass begins there
   bool epochs_trusted_ = false;  // the file is there and good
   bool epochs_damaged_ = false;  // it is there and not
   LeaderEpochCache epochs_on_disk_;
   LeaderEpoch last_leader_epoch_ = kNoLeaderEpoch;
   std::optional<Offset> hole_first_;  // first offset of a hole whose end is not seen yet
-  std::vector<Offset> snapshots_;     // that may be state: at segment bases, or the greatest
   std::size_t next_snapshot_ = 0;
   std::vector<Offset> bad_snapshots_;
   bool stopped_ = false;

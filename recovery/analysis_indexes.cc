@@ -60,6 +60,7 @@ Status Analysis::finish_segment(std::size_t i, SegmentPass& pass) {
   segment.facts.aborted_count = static_cast<std::uint32_t>(segment.txn_index->size());
   const Offset durable = plan_->root.recovery_point.value_or(0);
   segment.needs_sync = !plan_->root.clean && segment.next_offset > durable;
+  if (hooks_ != nullptr) hooks_->on_segment(segment, pass, sealed);
   if (!empty) release_indexes_below(i);
   return {};
 }
@@ -85,7 +86,12 @@ Status Analysis::finish_txn_index(std::size_t i, SegmentPass& pass) {
   if (!segment.files.txn_index.empty()) {
     ONCELOG_TRY_ASSIGN(const auto bytes, read_derived(segment.files.txn_index));
     Result<std::unique_ptr<TxnIndex>> decoded = TxnIndex::decode(bytes, base);
-    if (decoded.ok()) file = std::move(decoded).value();
+    if (decoded.ok()) {
+      file = std::move(decoded).value();
+    } else {
+      pass.txn_fault = decoded.error().message;
+      pass.txn_fault_position = decoded.error().position;
+    }
   }
   if (!pass.from_beginning && file != nullptr) {
     // Entries below the checkpoint are the sidecar's; those above were derived again.
@@ -116,15 +122,18 @@ Status Analysis::finish_txn_index(std::size_t i, SegmentPass& pass) {
 
 /// Whether the file says what the log says, or what compaction leaves: an entry keeps the first
 /// offset of data that is gone, and stays while its marker does.
-Result<bool> Analysis::explains(const TxnIndex& file, const TxnIndex& rebuilt,
-                                const SegmentPass& pass) {
+Result<bool> Analysis::explains(const TxnIndex& file, const TxnIndex& rebuilt, SegmentPass& pass) {
   for (std::size_t i = 0; i < rebuilt.size(); ++i) {
     const AbortedTxn entry = rebuilt.entry(i);
-    if (!has_entry(file, entry.producer_id, entry.last_offset)) return false;
+    if (has_entry(file, entry.producer_id, entry.last_offset)) continue;
+    pass.txn_fault = "no entry for the abort at offset " + std::to_string(entry.last_offset);
+    return false;
   }
   std::size_t next = 0;
   for (std::size_t i = 0; i < file.size(); ++i) {
     const AbortedTxn entry = file.entry(i);
+    pass.txn_fault = "entry " + std::to_string(i);
+    pass.txn_fault_position = static_cast<std::int64_t>(i * kTxnIndexEntryBytes);
     while (next < rebuilt.size() && rebuilt.entry(next).last_offset < entry.last_offset)
       ++next;
     std::optional<AbortedTxn> same;
@@ -143,34 +152,18 @@ Result<bool> Analysis::explains(const TxnIndex& file, const TxnIndex& rebuilt,
       return false;
     }
     if (!same || entry.first_offset != same->first_offset) {
-      ONCELOG_TRY_ASSIGN(const bool covered, is_covered_by_a_batch(entry.first_offset));
+      ONCELOG_TRY_ASSIGN(const bool covered, plan_->is_covered_by_a_batch(entry.first_offset));
       if (covered) return false;
     }
     if (same && entry.last_stable_offset != same->last_stable_offset) {
-      ONCELOG_TRY_ASSIGN(const bool covered, is_covered_by_a_batch(entry.last_stable_offset));
+      ONCELOG_TRY_ASSIGN(const bool covered,
+                         plan_->is_covered_by_a_batch(entry.last_stable_offset));
       if (covered) return false;
     }
   }
+  pass.txn_fault.clear();
+  pass.txn_fault_position = -1;
   return true;
-}
-
-Result<bool> Analysis::is_covered_by_a_batch(Offset offset) {
-  const SegmentPlan* holder = nullptr;
-  for (const SegmentPlan& segment : plan_->segments) {
-    if (segment.open.base_offset > offset) break;
-    holder = &segment;
-  }
-  if (holder == nullptr) return false;
-  ScanOptions options;
-  options.segment_base = holder->open.base_offset;
-  options.headers_only = true;
-  options.chunk_bytes = 4096;
-  SegmentScanner scanner(*holder->open.log, options);
-  for (;;) {
-    ONCELOG_TRY_ASSIGN(const auto batch, scanner.next());
-    if (!batch) return false;
-    if (batch->header.last_offset() >= offset) return batch->header.base_offset <= offset;
-  }
 }
 
 /// Derived files of a sealed segment whose .log the sidecar vouches for: there, and of a size that

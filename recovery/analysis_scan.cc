@@ -158,6 +158,7 @@ Status Analysis::read_batches(std::size_t i, SegmentScanner& scanner, SegmentPas
     if (!batch) return {};
     ONCELOG_TRY(check_overlap(i, *batch));
     ONCELOG_TRY(adopt_snapshots_up_to(batch->header.base_offset));
+    if (hooks_ != nullptr) ONCELOG_TRY(hooks_->on_batch(plan_->segments[i], *batch));
     ONCELOG_TRY(take_batch(*batch, pass));
   }
 }

@@ -14,8 +14,6 @@ constexpr std::size_t kSnapshotsKeptMin = 2;
 
 }  // namespace
 
-/// Snapshots that can be the state of this log: at the base of a segment, and of the others the
-/// greatest, when it lies at or above the last base (a clean close). The rest are stray.
 void Analysis::choose_state_snapshots() {
   std::vector<Offset> bases;
   for (const SegmentPlan& segment : plan_->segments)
@@ -24,13 +22,13 @@ void Analysis::choose_state_snapshots() {
   std::optional<Offset> greatest;
   for (const Offset offset : plan_->names.snapshots) {
     if (std::binary_search(bases.begin(), bases.end(), offset)) {
-      snapshots_.push_back(offset);
+      plan_->state_snapshots.push_back(offset);
     } else if (offset >= last_base) {
       greatest = offset;
     }
   }
-  if (greatest) snapshots_.push_back(*greatest);
-  std::sort(snapshots_.begin(), snapshots_.end());
+  if (greatest) plan_->state_snapshots.push_back(*greatest);
+  std::sort(plan_->state_snapshots.begin(), plan_->state_snapshots.end());
 }
 
 /// Nothing when the snapshot cannot be used; then it is listed as bad.
@@ -49,8 +47,9 @@ Result<std::optional<ProducerList>> Analysis::load_snapshot(Offset offset) {
 
 Status Analysis::adopt_snapshots_up_to(Offset offset) {
   if (at_checkpoint_) return {};
-  while (next_snapshot_ < snapshots_.size() && snapshots_[next_snapshot_] <= offset) {
-    const Offset at = snapshots_[next_snapshot_++];
+  while (next_snapshot_ < plan_->state_snapshots.size() &&
+         plan_->state_snapshots[next_snapshot_] <= offset) {
+    const Offset at = plan_->state_snapshots[next_snapshot_++];
     ONCELOG_TRY_ASSIGN(const auto list, load_snapshot(at));
     if (!list) continue;
     replay_.adopt(*list, at, false);
@@ -66,9 +65,9 @@ Status Analysis::choose_snapshots() {
   if (at_checkpoint_) {
     // Not read so far; the newest ones must be known to be good.
     std::size_t good = 0;
-    for (std::size_t i = snapshots_.size(); i-- > 0 && good < kSnapshotsKeptMin;) {
-      if (snapshots_[i] > end) continue;
-      ONCELOG_TRY_ASSIGN(const auto list, load_snapshot(snapshots_[i]));
+    for (std::size_t i = plan_->state_snapshots.size(); i-- > 0 && good < kSnapshotsKeptMin;) {
+      if (plan_->state_snapshots[i] > end) continue;
+      ONCELOG_TRY_ASSIGN(const auto list, load_snapshot(plan_->state_snapshots[i]));
       if (list) ++good;
     }
   }
@@ -76,7 +75,7 @@ Status Analysis::choose_snapshots() {
     return std::find(bad_snapshots_.begin(), bad_snapshots_.end(), offset) != bad_snapshots_.end();
   };
   std::vector<Offset> good;
-  for (const Offset offset : snapshots_) {
+  for (const Offset offset : plan_->state_snapshots) {
     if (!plan_->reset_to_log_start && offset <= end && !is_bad(offset)) good.push_back(offset);
   }
   while (good.size() > kSnapshotsKeptMin && good.front() <= plan_->log_start)

@@ -41,6 +41,11 @@ struct CutPlan {
   std::string why;
 };
 
+struct SmallFileFault {
+  std::string file;
+  std::string what;
+};
+
 struct RecoveryPlan {
   std::string directory;
   RecoverOptions options;
@@ -61,11 +66,20 @@ struct RecoveryPlan {
   Offset log_end = 0;
   ProducerState producers;
   LeaderEpochCache epochs;
+  std::optional<LeaderEpochCache> epochs_on_disk;  ///< nothing: missing or damaged
+  std::vector<SmallFileFault> small_file_faults;
   bool write_epochs = false;
   std::optional<Uuid> topic_id;
   std::vector<Offset> snapshots;          ///< that stay
   std::vector<Offset> snapshot_removals;  ///< that go
+  /// Snapshots that can be the state of this log: at the base of a segment, and of the others the
+  /// greatest when it lies at or above the last base (a clean close). The rest are stray.
+  std::vector<Offset> state_snapshots;
   RecoveryReport report;
+
+  bool is_state_snapshot(Offset offset) const;
+  /// Whether a valid batch holds the offset; reads the headers of one segment.
+  Result<bool> is_covered_by_a_batch(Offset offset) const;
 };
 
 /// What the loaded log is made of, with the names that files have before `apply`.

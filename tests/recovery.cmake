@@ -3,5 +3,6 @@ oncelog_add_tests(oncelog_recovery_tests unit
   recovery/file_names_test.cc
   recovery/golden_recovery_test.cc
   recovery/recovery_support.cc
-  recovery/verdict_test.cc)
+  recovery/verdict_test.cc
+  recovery/verify_test.cc)
 target_link_libraries(oncelog_recovery_tests PRIVATE oncelog_test_support GTest::gmock)

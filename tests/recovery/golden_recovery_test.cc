@@ -45,25 +45,6 @@ const std::map<std::string, Deviation>& deviations() {
   return table;
 }
 
-struct Copy {
-  explicit Copy(const GoldenCase& golden)
-      : root_directory(temp.string() + "/root"),
-        directory(root_directory + "/" + golden.partition_directory) {
-    copy_case(golden, root_directory);
-    std::filesystem::create_directories(directory);
-    const std::string& name = golden.partition_directory;
-    const std::size_t dash = name.rfind('-');
-    std::vector<std::string> notes;
-    root = read_root_facts(real_files(), root_directory,
-                           {name.substr(0, dash), std::stoi(name.substr(dash + 1))}, notes);
-    EXPECT_TRUE(notes.empty()) << notes.front();
-  }
-  TempDirectory temp;
-  std::string root_directory;
-  std::string directory;
-  RootFacts root;
-};
-
 std::set<std::string> fields_of(const std::vector<std::string>& differences) {
   std::set<std::string> out;
   for (const std::string& text : differences)
@@ -84,7 +65,7 @@ TEST(GoldenRecovery, WithOnDamageCutTheStateIsKafkasOrLosesLess) {
   const auto cases = golden_recovery_cases();
   if (cases.empty()) GTEST_SKIP() << kNoGoldenData;
   for (const GoldenCase& golden : cases) {
-    const Copy copy(golden);
+    const GoldenCopy copy(golden);
     RecoverOptions options = options_of(golden);
     options.on_damage = OnDamage::kCut;
 
@@ -109,7 +90,7 @@ TEST(GoldenRecovery, ByDefaultDamageIsRefusedAndNothingIsChanged) {
   const auto cases = golden_recovery_cases();
   if (cases.empty()) GTEST_SKIP() << kNoGoldenData;
   for (const GoldenCase& golden : cases) {
-    const Copy copy(golden);
+    const GoldenCopy copy(golden);
     const FileMap before = read_files(copy.directory);
 
     const auto log = recover_directory(real_files(), copy.directory, copy.root, options_of(golden));
@@ -126,7 +107,7 @@ TEST(GoldenRecovery, ByDefaultDamageIsRefusedAndNothingIsChanged) {
 TEST(GoldenRecovery, ACutKeepsTheRemovedBytes) {
   for (const GoldenCase& golden : golden_recovery_cases()) {
     if (golden.name != "crc-active") continue;
-    const Copy copy(golden);
+    const GoldenCopy copy(golden);
     const FileMap before = read_files(copy.directory);
     const std::vector<std::byte>& log_bytes = before.at("00000000000000000055.log");
     RecoverOptions options = options_of(golden);
@@ -156,7 +137,7 @@ TEST(GoldenRecovery, ACutKeepsTheRemovedBytes) {
 TEST(GoldenRecovery, ReadOnlyServesWhatStandsBehindTheDamage) {
   for (const GoldenCase& golden : golden_recovery_cases()) {
     if (golden.name != "crc-old-below-recovery-point") continue;
-    const Copy copy(golden);
+    const GoldenCopy copy(golden);
     const FileMap before = read_files(copy.directory);
     RecoverOptions options = options_of(golden);
     options.on_damage = OnDamage::kReadOnly;
@@ -181,7 +162,7 @@ TEST(GoldenRecovery, OpeningAgainFindsNothingLeftToDo) {
   const auto cases = golden_recovery_cases();
   if (cases.empty()) GTEST_SKIP() << kNoGoldenData;
   for (const GoldenCase& golden : cases) {
-    const Copy copy(golden);
+    const GoldenCopy copy(golden);
     RecoverOptions options = options_of(golden);
     options.on_damage = OnDamage::kCut;
     const auto first = recover_directory(real_files(), copy.directory, copy.root, options);
@@ -207,7 +188,7 @@ TEST(GoldenLogs, ThatWereClosedCleanlyOpenAsKafkaOpensThem) {
   const auto cases = golden_cases();
   if (cases.empty()) GTEST_SKIP() << kNoGoldenData;
   for (const GoldenCase& golden : cases) {
-    const Copy copy(golden);
+    const GoldenCopy copy(golden);
 
     const auto log = recover_directory(real_files(), copy.directory, copy.root, options_of(golden));
 
@@ -227,7 +208,7 @@ TEST(GoldenLogs, ReadOnlyLoadingChangesNoByte) {
   cases.insert(cases.end(), damaged.begin(), damaged.end());
   if (cases.empty()) GTEST_SKIP() << kNoGoldenData;
   for (const GoldenCase& golden : cases) {
-    const Copy copy(golden);
+    const GoldenCopy copy(golden);
     const FileMap before = read_files(copy.directory);
 
     const auto log = load_read_only(real_files(), copy.directory, copy.root, options_of(golden));

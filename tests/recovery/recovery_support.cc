@@ -96,6 +96,18 @@ FileSystem& real_files() {
   return io->files();
 }
 
+GoldenCopy::GoldenCopy(const GoldenCase& golden)
+    : root_directory(temp.string() + "/root"),
+      directory(root_directory + "/" + golden.partition_directory) {
+  copy_case(golden, root_directory);
+  std::filesystem::create_directories(directory);
+  const std::string& name = golden.partition_directory;
+  const std::size_t dash = name.rfind('-');
+  std::vector<std::string> notes;
+  root = read_root_facts(real_files(), root_directory,
+                         {name.substr(0, dash), std::stoi(name.substr(dash + 1))}, notes);
+}
+
 RecoverOptions options_of(const GoldenCase& golden) {
   RecoverOptions options;
   options.index_interval_bytes = std::stoll(golden.config("index.interval.bytes", "4096"));

@@ -17,6 +17,15 @@ namespace oncelog::test {
 /// Files of the real disk.
 FileSystem& real_files();
 
+/// A golden case in a directory of its own.
+struct GoldenCopy {
+  explicit GoldenCopy(const GoldenCase& golden);
+  TempDirectory temp;
+  std::string root_directory;
+  std::string directory;  ///< of the partition
+  RootFacts root;
+};
+
 /// Options as the golden case's `config` and clock say.
 RecoverOptions options_of(const GoldenCase& golden);
 
