@@ -47,8 +47,7 @@ Status make_directories(FileSystem& files, const std::string& path) {
 DataDir::DataDir(FileSystem& files, Options options, std::shared_ptr<File> lock)
     : files_(files), options_(std::move(options)), lock_(std::move(lock)) {}
 
-Result<std::unique_ptr<DataDir>> DataDir::open(FileSystem& files, Clock& clock,
-                                               const Options& options,
+Result<std::unique_ptr<DataDir>> DataDir::open(FileSystem& files, const Options& options,
                                                std::vector<std::string>& notes) {
   ONCELOG_TRY(make_directories(files, options.path));
   const std::string lock_path = options.path + '/' + std::string(kLockFile);
@@ -56,7 +55,6 @@ Result<std::unique_ptr<DataDir>> DataDir::open(FileSystem& files, Clock& clock,
   ONCELOG_TRY(lock->lock());
   auto directory = std::make_unique<DataDir>(files, options, std::move(lock));
   ONCELOG_TRY(directory->read(notes));
-  ONCELOG_TRY(directory->ensure_meta_properties(clock));
   return directory;
 }
 
@@ -64,7 +62,7 @@ Status DataDir::read(std::vector<std::string>& notes) {
   ONCELOG_TRY(read_checkpoint(recovery_points_, notes));
   ONCELOG_TRY(read_checkpoint(log_starts_, notes));
   ONCELOG_TRY(read_checkpoint(high_watermarks_, notes));
-  return remove_clean_marker();
+  return read_meta_properties();
 }
 
 Status DataDir::read_checkpoint(Checkpoint& checkpoint, std::vector<std::string>& notes) {
@@ -93,33 +91,37 @@ Status DataDir::remove_clean_marker() {
     if (stat.error().code == ErrorCode::kNotFound) return {};
     return stat.error();
   }
-  // Gone for good before anything is touched: a crash while opening must count as unclean (H-071).
   ONCELOG_TRY(files_.unlink(path));
   ONCELOG_TRY(files_.sync_directory(options_.path));
   was_clean_ = true;
   return {};
 }
 
-Status DataDir::ensure_meta_properties(Clock& clock) {
+Status DataDir::read_meta_properties() {
   const std::string path = options_.path + '/' + std::string(kMetaPropertiesFile);
   const Result<FileStat> stat = files_.stat(path);
-  if (stat.ok()) {
-    ONCELOG_TRY_ASSIGN(const std::vector<std::byte> bytes,
-                       read_whole_file(files_, path, kMetaBytesMax));
-    const Result<MetaProperties> properties = decode_meta_properties(text_of(bytes));
-    if (!properties.ok()) return Error(properties.error()).at(path);
-    return {};
+  if (!stat.ok()) {
+    if (stat.error().code == ErrorCode::kNotFound) return {};
+    return stat.error();
   }
-  if (stat.error().code != ErrorCode::kNotFound) return stat.error();
-  MetaProperties properties;
-  properties.node_id = options_.node_id;
-  properties.cluster_id = options_.cluster_id;
-  if (properties.cluster_id.empty()) {
-    properties.cluster_id =
-        to_string(make_uuid(options_.path, clock.wall_ms(), clock.monotonic_ns()));
+  ONCELOG_TRY_ASSIGN(const std::vector<std::byte> bytes,
+                     read_whole_file(files_, path, kMetaBytesMax));
+  Result<MetaProperties> properties = decode_meta_properties(text_of(bytes));
+  if (!properties.ok()) return Error(properties.error()).at(path);
+  meta_ = std::move(properties).value();
+  return {};
+}
+
+Status DataDir::begin(const std::string& cluster_id, std::int32_t node_id) {
+  if (!meta_) {
+    MetaProperties properties;
+    properties.node_id = node_id;
+    properties.cluster_id = cluster_id;
+    ONCELOG_TRY(replace_file(files_, options_.path, std::string(kMetaPropertiesFile),
+                             bytes_of(encode_meta_properties(properties))));
+    meta_ = properties;
   }
-  return replace_file(files_, options_.path, std::string(kMetaPropertiesFile),
-                      bytes_of(encode_meta_properties(properties)));
+  return remove_clean_marker();
 }
 
 RootFacts DataDir::facts_of(const TopicPartition& name) const {
@@ -169,10 +171,11 @@ void DataDir::set_high_watermark(const TopicPartition& name, Offset offset) {
   set(high_watermarks_, name, offset);
 }
 
-void DataDir::remove(const TopicPartition& name) {
+Status DataDir::forget(const TopicPartition& name) {
   set_recovery_point(name, kNoOffset);
   set_log_start(name, kNoOffset);
   set_high_watermark(name, kNoOffset);
+  return dirty() ? write() : Status{};
 }
 
 bool DataDir::dirty() const {

@@ -26,22 +26,24 @@ Uuid make_uuid(std::string_view seed, std::int64_t wall_ms, std::int64_t monoton
 
 class DataDir {
  public:
-  /// Creates the directory when missing, takes the lock, reads the files, removes the clean marker
-  /// durably. kLocked when someone else has it.
   struct Options {
     std::string path;
-    std::string cluster_id;
-    std::int32_t node_id = 0;
     std::int64_t broker_epoch = -1;
   };
-  static Result<std::unique_ptr<DataDir>> open(FileSystem& files, Clock& clock,
-                                               const Options& options,
+  /// Creates the directory when missing, takes the lock and reads the files; changes none of them.
+  /// kLocked when someone else has it, kDamaged for a meta.properties that is none.
+  static Result<std::unique_ptr<DataDir>> open(FileSystem& files, const Options& options,
                                                std::vector<std::string>& notes);
+  /// Once, before anything else is changed: makes meta.properties when missing, and removes the
+  /// clean marker durably, so that a crash from here on counts as unclean (H-071).
+  Status begin(const std::string& cluster_id, std::int32_t node_id);
   DataDir(FileSystem& files, Options options, std::shared_ptr<File> lock);
 
   const std::string& path() const { return options_.path; }
   /// The clean marker was there when the directory was opened.
   bool was_clean() const { return was_clean_; }
+  /// As found; nothing when the file was not there.
+  const std::optional<MetaProperties>& meta() const { return meta_; }
   RootFacts facts_of(const TopicPartition& name) const;
 
   /// What the recovery-point file holds now for a log.
@@ -51,7 +53,8 @@ class DataDir {
   void set_log_start(const TopicPartition& name, Offset offset);
   /// kNoOffset: the log moves its high watermark itself; no entry.
   void set_high_watermark(const TopicPartition& name, Offset offset);
-  void remove(const TopicPartition& name);
+  /// Takes a log out of the files, durably when it was in one.
+  Status forget(const TopicPartition& name);
 
   /// Writes the checkpoint files that changed; durable when it returns.
   Status write();
@@ -73,13 +76,14 @@ class DataDir {
   Status read(std::vector<std::string>& notes);
   Status read_checkpoint(Checkpoint& checkpoint, std::vector<std::string>& notes);
   Status remove_clean_marker();
-  Status ensure_meta_properties(Clock& clock);
+  Status read_meta_properties();
   Status write(Checkpoint& checkpoint);
 
   FileSystem& files_;
   const Options options_;
   std::shared_ptr<File> lock_;
   bool was_clean_ = false;
+  std::optional<MetaProperties> meta_;
   mutable std::mutex mutex_;  // the maps
   std::mutex write_mutex_;    // one writer of files at a time; taken before mutex_
   Checkpoint recovery_points_{kRecoveryPointFile, {}, {}, 0, 0};

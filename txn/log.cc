@@ -22,6 +22,18 @@ Result<T> wait_for(Shard& shard, Start start) {
   return std::move(*answer);
 }
 
+/// A function that queues `callback(answer)`. The callback moves there, so that it is destroyed
+/// where it runs: it may own the last reference to the store, which a driver must not end.
+template <class Answer>
+std::function<void(Answer)> answer_once(Shard& shard, std::function<void(Answer)> callback) {
+  const auto held = std::make_shared<std::function<void(Answer)>>(std::move(callback));
+  return [&shard, held](Answer answer) {
+    shard.call_back([callback = std::exchange(*held, nullptr), answer = std::move(answer)] {
+      callback(answer);
+    });
+  };
+}
+
 struct Nothing {};
 
 template <class Start>
@@ -47,15 +59,14 @@ Result<T> ask(Shard& shard, Read read) {
 
 }  // namespace
 
-Log::Log(std::shared_ptr<LogCore> core) : core_(std::move(core)) {}
+Log::Log(std::shared_ptr<LogCore> core, std::shared_ptr<StoreCore> store)
+    : store_(std::move(store)), core_(std::move(core)) {}
 
 Log::~Log() = default;
 
 void Log::append(Buffer bytes, const AppendOptions& options, AppendCallback done) {
   Shard& shard = core_->shard();
-  auto answer = [&shard, done = std::move(done)](Result<AppendResult> result) {
-    shard.call_back([done, result = std::move(result)] { done(result); });
-  };
+  auto answer = answer_once<Result<AppendResult>>(shard, std::move(done));
   Result<ValidatedAppend> input = core_->validate(std::move(bytes), options);
   if (!input.ok()) {
     shard.post([answer, error = std::move(input).error()] { answer(error); });
@@ -91,11 +102,8 @@ Result<TimestampOffset> Log::offset_for_timestamp(TimestampMs timestamp,
 
 void Log::when(Offset offset, Isolation isolation, std::function<void(Status)> ready) {
   Shard& shard = core_->shard();
-  shard.post([core = core_, &shard, offset, isolation, ready = std::move(ready)] {
-    core->when(offset, isolation, [&shard, ready](const Status& status) {
-      shard.call_back([ready, status] { ready(status); });
-    });
-  });
+  const Done answer = answer_once<Status>(shard, std::move(ready));
+  shard.post([core = core_, offset, isolation, answer] { core->when(offset, isolation, answer); });
 }
 
 LogOffsets Log::offsets() const {
@@ -198,11 +206,7 @@ Status Log::set_options(const LogOptions& options) {
 }
 
 Status Log::close() {
-  Status closed =
-      wait_for_status(core_->shard(), [&](Done done) { core_->close(std::move(done)); });
-  // No completion runs after this call has returned.
-  const Status drained = core_->shard().drain_callbacks();
-  return closed.ok() ? drained : closed;
+  return core_->close_and_wait();
 }
 
 }  // namespace oncelog

@@ -7,19 +7,33 @@
 
 namespace oncelog {
 
+Status LogCore::close_and_wait() {
+  Status closed;
+  ONCELOG_TRY(shard().run_blocking([&](Shard::Waiter& waiter) {
+    close([&](const Status& status) {
+      closed = status;
+      waiter.finish();
+    });
+  }));
+  // No completion runs after this call has returned.
+  const Status drained = shard().drain_callbacks();
+  return closed.ok() ? drained : closed;
+}
+
 void LogCore::close(Done done) {
-  if (state_ == State::kClosed) {
-    done({});
+  if (closing_) {
+    closers_.push_back(std::move(done));
     return;
   }
-  if (state_ == State::kClosing) {
-    done(make_error(ErrorCode::kNotOpen, "the log is being closed").at(directory_));
+  if (state_ == State::kClosed) {
+    done({});
     return;
   }
   if (state_ == State::kReloading) {
     deferred_.emplace_back([this, done = std::move(done)] { close(done); });
     return;
   }
+  closing_ = true;
   if (state_ == State::kFailed || state_ == State::kFull || read_only_) {
     const Status why = state_ == State::kFailed ? Status(failure_) : Status{};
     when_idle([this, why, done = std::move(done)] { finish_close(why, done); });
@@ -31,16 +45,14 @@ void LogCore::close(Done done) {
     op.done(closing);
   writer_->request_sync();
   writer_->pump();
-  when_idle([this, done = std::move(done)] {
-    if (state_ == State::kFailed) {
-      finish_close(failure_, done);
-    } else {
-      write_final_files(done);
-    }
-  });
+  when_idle([this, done = std::move(done)] { write_final_files(done); });
 }
 
 void LogCore::write_final_files(const Done& done) {
+  if (state_ != State::kClosing) {  // failed or abandoned meanwhile
+    finish_close(failure_, done);
+    return;
+  }
   checkpoints_.on_durable(writer_->marks().durable_end());
   if (checkpoints_.busy()) {  // segments that were rolled away from come first
     when_idle([this, done] { write_final_files(done); });
@@ -52,6 +64,9 @@ void LogCore::write_final_files(const Done& done) {
                  done);
     return;
   }
+  files_given_up_ = true;  // a reader that meets the closed file finds the log closed, too
+  ++generation_;
+  publish();
   const Offset end = writer_->marks().accepted_end();
   const std::shared_ptr<LogSegment>& active = list_->segments.back();
   const std::shared_ptr<SegmentIndexes> indexes = active->pinned_indexes();
@@ -64,10 +79,12 @@ void LogCore::write_final_files(const Done& done) {
     checkpoints_.take_snapshot(end);
     checkpoints_.add_snapshot_file(end);
   }
+  // Everything is synced. A page that outlives the log keeps its file, which then goes unasked.
+  const std::shared_ptr<File> file = active->pinned_by_page() ? nullptr : writer_->file();
   checkpoints_.background(
       [&files = *env_.files, directory = directory_, base = active->base_offset(), indexes,
        snapshot, end, epochs = epochs_.encode(), sidecar = encode_sidecar(make_sidecar()),
-       file = writer_->file()]() -> Status {
+       file]() -> Status {
         if (snapshot) {
           ONCELOG_TRY(replace_file(files, directory, file_name(FileKind::kSnapshot, end), *snapshot,
                                    false));
@@ -76,10 +93,10 @@ void LogCore::write_final_files(const Done& done) {
                                  std::as_bytes(std::span(epochs)), false));
         ONCELOG_TRY(replace_file(files, directory, std::string(kSidecarFile), sidecar, false));
         ONCELOG_TRY(write_index_files(files, directory, base, *indexes));
-        return file->close();
+        return file ? file->close() : Status{};
       },
       [this, done, end](const Status& status) {
-        if (status.ok()) {
+        if (status.ok() && state_ == State::kClosing) {
           checkpoints_.advance_recovery_point(end);
           const Offset first = list_->segments.front()->base_offset();
           env_.root->set_log_start(name_, log_start_ > first ? log_start_ : kNoOffset);
@@ -100,8 +117,9 @@ void LogCore::finish_close(const Status& status, const Done& done) {
   }
   const std::vector<std::string> left = deleted_.take_all();
   const Done finish = [this, status, done](const Status& removed) {
-    checkpoints_.write_root([status, removed, done](const Status& saved) {
-      done(!status.ok() ? status : !saved.ok() ? saved : removed);
+    checkpoints_.write_root([this, status, removed, done](const Status& saved) {
+      if (!saved.ok()) closed_clean_ = false;
+      end_close(!status.ok() ? status : !saved.ok() ? saved : removed, done);
     });
     run_deferred();
   };
@@ -110,6 +128,15 @@ void LogCore::finish_close(const Status& status, const Done& done) {
   } else {
     remove_files(left, finish);
   }
+}
+
+void LogCore::end_close(const Status& status, const Done& done) {
+  closing_ = false;
+  ended_ = true;
+  const std::vector<Done> closers = std::exchange(closers_, {});
+  done(status);
+  for (const Done& closer : closers)
+    closer(status);
 }
 
 }  // namespace oncelog

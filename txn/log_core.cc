@@ -165,7 +165,7 @@ Marks LogCore::current_marks() const {
   marks.durable_end = writer_->marks().durable_end();
   marks.written_end = writer_->marks().written_end();
   marks.generation = generation_;
-  marks.open = state_ != State::kClosed;
+  marks.open = state_ != State::kClosed && !files_given_up_;
   return marks;
 }
 
@@ -243,8 +243,11 @@ void LogCore::on_writer_failed(const Error& error) {
   } else {
     state_ = State::kFailed;
     failure_ = reason;
-    if (failure_.code != ErrorCode::kDiskFull) failure_.code = ErrorCode::kIo;
-    env_.notify(StoreEvent::Kind::kFailed, name_, to_string(reason));
+    const bool on_purpose = reason.code == ErrorCode::kNotOpen;  // abandoned: no failure (H-090)
+    if (!on_purpose) {
+      if (failure_.code != ErrorCode::kDiskFull) failure_.code = ErrorCode::kIo;
+      env_.notify(StoreEvent::Kind::kFailed, name_, to_string(reason));
+    }
   }
   acks_.fail(reason);
   for (UnwrittenAppend& one : unwritten)
@@ -275,6 +278,7 @@ void LogCore::abandon(const Error& why) {
   state_ = State::kClosed;
   ++generation_;
   publish();
+  if (!closing_) ended_ = true;  // else `end_close` says so
 }
 
 }  // namespace oncelog

@@ -14,6 +14,7 @@
 // THREADS  members marked "any thread"; all else the shard's driver.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -58,6 +59,13 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   Result<FetchPage> fetch(const FetchRequest& request, FetchBuffer& buffer) const;
   Result<TimestampOffset> offset_for_timestamp(TimestampMs timestamp, Isolation isolation) const;
 
+  /// Closes, waits, and returns after the last callback that was queued until then.
+  Status close_and_wait();
+  /// Closed or abandoned, with nothing left to do for it.
+  bool is_closed() const { return ended_; }
+  /// REQUIRES: is_closed().
+  bool closed_clean() const { return closed_clean_; }
+
   // ---- driver
   /// Takes over what recovery loaded and opens the active file for writing. I/O errors.
   Status install(LoadedLog loaded);
@@ -85,8 +93,6 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   void set_recorded_unsynced_bytes(std::int64_t bytes) { unsynced_bytes_recorded_ = bytes; }
   /// flush.ms, idle checkpoint, sidecar, embedder's high watermark.
   void tick();
-  bool closed_clean() const { return closed_clean_; }
-  bool is_closed() const { return state_ == State::kClosed; }
   /// The sidecar as of now. REQUIRES: nothing queued or in flight.
   Sidecar make_sidecar() const;
 
@@ -126,6 +132,7 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   // log_close.cc
   void write_final_files(const Done& done);
   void finish_close(const Status& status, const Done& done);
+  void end_close(const Status& status, const Done& done);
   // log_retention.cc
   std::size_t deletable_segments() const;
   bool is_expired(const LogSegment& segment, TimestampMs now_ms) const;
@@ -170,6 +177,10 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   std::deque<AppendOp> waiting_;  // blocked callers, in order
   std::vector<std::function<void()>> idle_waiters_;
   std::vector<std::function<void()>> deferred_;  // what came while reloading
+  bool closing_ = false;                         // from the first `close` to its answer
+  std::vector<Done> closers_;                    // the others that wait for that answer
+  bool files_given_up_ = false;                  // readers may not start any more
+  std::atomic<bool> ended_{false};               // see is_closed
   Offset log_start_ = 0;
   Offset high_watermark_ = 0;
   bool embedder_moves_ = false;

@@ -185,10 +185,13 @@ void LogCore::finish_reload(Result<LoadedLog> loaded, Offset log_end, const Done
   }
   state_ = State::kFailed;
   failure_ = status.error();
+  for (AppendOp& op : std::exchange(waiting_, {}))
+    op.done(failure_);
   run_deferred();
   if (failure_.code == ErrorCode::kDiskFull) {
     state_ = State::kFull;  // what waited was refused; the next append tries again
   } else {
+    acks_.fail_polls(failure_);
     env_.notify(StoreEvent::Kind::kFailed, name_, to_string(failure_));
   }
   done(status);

@@ -80,7 +80,10 @@ void LogCore::apply_retention(std::function<void(Result<std::size_t>)> done) {
       return;
     }
     // Its derived files are saved first; the recovery point passes it then.
-    when_idle([this, self, done] { drop_segments(deletable_segments(), done); });
+    when_idle([this, self, done] {
+      const bool open = state_ == State::kOpen;  // not closed or being cut meanwhile
+      drop_segments(open ? deletable_segments() : 0, done);
+    });
   });
 }
 

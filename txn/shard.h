@@ -3,13 +3,25 @@
 //
 // Whoever holds the driver token runs the shard: the store's thread, the caller's event loop
 // (`poll`), or a blocking caller that finds the token free and drives until its own work is done.
-// Before a driver lets the token go it hands it on when anything is queued or in flight.
 //
 // INVARIANTS
 //   One driver at a time. Callbacks of callers run only on the store's thread or in `poll`: a
-//   blocking caller that drives may hold a lock that a callback wants.
-// THREADS  `post`, `run_blocking`, `poll` from any thread; the members under "driver only" from a
-// message or completion.
+//   blocking caller that drives may hold a lock that a callback wants. (`drain_callbacks` runs them
+//   where there is no store thread.) They run one after another, in the order of `call_back`.
+//   A caller's callback is also destroyed there: it may own the last reference to a store.
+//   Nothing is forgotten. Why a message M is run by someone:
+//     M enters the mailbox before `post` looks at `sleeping_`; a driver sets `sleeping_` before it
+//     looks at the mailbox (both sequentially consistent). So a driver on its way to sleep sees M,
+//     or `post` sees it and wakes its queue; a wake that comes early ends the next sleep.
+//     A driver that does not sleep looks again under the token mutex when it lets go (`let_go`);
+//     `post` looks at `driving_` under the same mutex. So M is seen by the one or the other, which
+//     tells the store's thread (`token_changed_`) or the event loop (the queue's descriptor).
+//   The same holds for operations in flight and for callbacks: `let_go` hands all three on, and a
+//   driver that may not run callbacks tells those who may after every round.
+//   A round takes the mailbox as it is: messages that post messages cannot keep completions
+//   waiting.
+// THREADS  `post`, `run_blocking`, `poll`, `call_back` from any thread; the members under "driver
+// only" from a message or completion.
 #pragma once
 
 #include <atomic>
@@ -47,7 +59,9 @@ class Shard {
   /// Returns once every callback queued so far has run: by the store's thread, or here when there
   /// is none. kInvalidArgument inside a callback.
   Status drain_callbacks();
-  /// Driver::kCaller: one round, then callbacks.
+  /// Destroys callbacks that nobody will run: without a thread, when the store goes away.
+  void drop_callbacks();
+  /// Driver::kCaller: one round, then callbacks. 0 inside a callback.
   std::size_t poll(std::int64_t timeout_ns);
   int native_handle() const { return queue_->native_handle(); }
 
@@ -60,21 +74,27 @@ class Shard {
   void submit(IoRequest request, std::function<void(IoCompletion&&)> done);
   /// Runs `work` on the executor and then `then` as a message.
   void background(std::function<void()> work, Message then);
-  /// Queues a caller's callback.
-  void call_back(Message callback);
   std::size_t background_count() const { return background_count_; }
 
+  /// Queues a caller's callback. Any thread.
+  void call_back(Message callback);
+
   Io& io() { return *io_; }
-  /// Whether the calling thread is running callbacks of any shard.
+  /// Whether the calling thread is running callbacks or driving, of any shard: it must not wait.
   static bool in_callback();
 
  private:
-  std::size_t drive_once(std::int64_t timeout_ns);
+  enum class Runs : std::uint8_t { kNoCallbacks, kCallbacks };
+  /// One round. A driver that runs callbacks afterwards does not sleep while some are queued.
+  std::size_t drive_once(std::int64_t timeout_ns, Runs runs);
   std::size_t run_messages();
+  std::size_t run_completions();
   void run_callbacks();
   void thread_main();
   bool has_work() const;
-  void release_token();
+  /// Gives the token back and tells who goes on. REQUIRES: token_mutex_ held by the driver.
+  void let_go();
+  void announce_callbacks();
   void maybe_tick();
   std::int64_t bounded_timeout(std::int64_t timeout_ns) const;
 
@@ -91,6 +111,7 @@ class Shard {
   bool driving_ = false;   // guarded by token_mutex_
   bool stopping_ = false;  // guarded by token_mutex_
 
+  std::mutex callback_run_mutex_;  // held while callbacks run; taken before callback_mutex_
   std::mutex callback_mutex_;
   std::vector<Message> callbacks_;  // guarded by callback_mutex_
   std::atomic<std::size_t> callback_count_{0};
@@ -104,10 +125,12 @@ class Shard {
   std::vector<Message> running_;
   std::vector<IoCompletion> completed_;
   bool waiter_done_ = false;  // some blocking caller's work ended in this round
+  bool unsubmitted_ = false;  // the queue may hold operations that `poll` has not handed over
 
   std::int64_t tick_interval_ns_ = 0;
   std::int64_t next_tick_ns_ = 0;
   std::function<void()> tick_;
+  bool has_thread_ = false;  // constant between `start_thread` and the end
   std::thread thread_;
 };
 

@@ -1,23 +1,25 @@
 // The public store.
 #include "oncelog/store.h"
 
-#include <thread>
 #include <utility>
 
 #include "txn/store_core.h"
 
 namespace oncelog {
 
-Store::Store(std::unique_ptr<StoreCore> core) : core_(std::move(core)) {}
+Store::Store(std::shared_ptr<StoreCore> core) : core_(std::move(core)) {}
 
 Store::~Store() {
-  if (!Shard::in_callback()) return;
-  // The last reference went inside a completion: the thread that runs it cannot end itself.
-  std::thread([core = std::move(core_)]() mutable { core.reset(); }).detach();
+  if (Shard::in_callback()) {
+    // The last reference went inside a callback: the thread that runs it cannot wait for itself.
+    StoreCore::elsewhere([core = std::move(core_)] { core->shut_down(); });
+  } else {
+    core_->shut_down();
+  }
 }
 
 Result<std::shared_ptr<Store>> Store::open(const StoreOptions& options) {
-  ONCELOG_TRY_ASSIGN(std::unique_ptr<StoreCore> core, StoreCore::open(options));
+  ONCELOG_TRY_ASSIGN(std::shared_ptr<StoreCore> core, StoreCore::open(options));
   return std::make_shared<Store>(std::move(core));
 }
 
@@ -40,7 +42,8 @@ Status Store::delete_log(const TopicPartition& name) {
 }
 
 std::size_t Store::poll(std::int64_t timeout_ns) {
-  return core_->poll(timeout_ns);
+  const std::shared_ptr<StoreCore> core = core_;  // a callback may drop this store
+  return core->poll(timeout_ns);
 }
 
 int Store::native_handle() const {

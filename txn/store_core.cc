@@ -45,26 +45,31 @@ StoreCore::StoreCore(StoreOptions options, std::shared_ptr<Io> io, std::unique_p
       cache_(io_->files(), options_.open_files_max),
       shard_(io_, std::move(queue)) {}
 
-StoreCore::~StoreCore() {
-  // The last reference went without `close`: logs are latched as they are, like a crash of the
-  // process, so the next open recovers them.
-  const Status abandoned = shard_.run_blocking([&](Shard::Waiter& waiter) {
-    for (const std::shared_ptr<LogCore>& core : open_cores()) {
-      core->abandon(make_error(ErrorCode::kNotOpen, "the store was closed").at(core->directory()));
-    }
-    waiter.finish();
-  });
-  if (!abandoned.ok()) notes_.push_back(to_string(abandoned.error()));
+void StoreCore::elsewhere(std::function<void()> task) {
+  Result<std::thread> started = start_background_thread("oncelog-end", task);
+  if (started.ok()) {
+    started->detach();
+  } else {
+    task();
+  }
 }
 
-Result<std::unique_ptr<StoreCore>> StoreCore::open(const StoreOptions& options) {
+Result<std::shared_ptr<StoreCore>> StoreCore::open(const StoreOptions& options) {
   ONCELOG_TRY(check_options(options));
   std::shared_ptr<Io> io = options.io;
   if (!io) {
     ONCELOG_TRY_ASSIGN(io, make_system_io());
   }
   ONCELOG_TRY_ASSIGN(std::unique_ptr<IoQueue> queue, io->make_queue());
-  auto core = std::make_unique<StoreCore>(options, std::move(io), std::move(queue));
+  // The last log may go inside a callback, on the very thread that the core would join.
+  const std::shared_ptr<StoreCore> core(new StoreCore(options, std::move(io), std::move(queue)),
+                                        [](StoreCore* ended) {
+                                          if (Shard::in_callback()) {
+                                            elsewhere([ended] { delete ended; });
+                                          } else {
+                                            delete ended;
+                                          }
+                                        });
   ONCELOG_TRY(core->open_directories());
   if (options.background) core->shard_.set_tick(kTickMs, [raw = core.get()] { raw->tick(); });
   if (options.driver == Driver::kOwnThread && core->io_->has_threads()) {
@@ -74,21 +79,51 @@ Result<std::unique_ptr<StoreCore>> StoreCore::open(const StoreOptions& options) 
 }
 
 Status StoreCore::open_directories() {
+  // All are locked and read before anything is changed, so that a failed open leaves clean
+  // directories clean.
+  std::vector<std::string> leftovers;
   for (const std::string& path : options_.data_dirs) {
     DataDir::Options directory;
     directory.path = path;
-    directory.cluster_id = options_.cluster_id;
-    directory.node_id = options_.node_id;
     directory.broker_epoch = options_.broker_epoch;
     ONCELOG_TRY_ASSIGN(std::unique_ptr<DataDir> root,
-                       DataDir::open(io_->files(), io_->clock(), directory, notes_));
+                       DataDir::open(io_->files(), directory, notes_));
     roots_.push_back(std::move(root));
-    ONCELOG_TRY(scan(*roots_.back()));
+    ONCELOG_TRY(scan(*roots_.back(), leftovers));
+  }
+  ONCELOG_TRY(check_cluster());
+  std::string cluster_id = options_.cluster_id;
+  for (const std::unique_ptr<DataDir>& root : roots_) {
+    if (root->meta()) cluster_id = root->meta()->cluster_id;
+  }
+  if (cluster_id.empty()) {
+    cluster_id = to_string(
+        make_uuid(options_.data_dirs.front(), io_->clock().wall_ms(), io_->clock().monotonic_ns()));
+  }
+  for (const std::unique_ptr<DataDir>& root : roots_)
+    ONCELOG_TRY(root->begin(cluster_id, options_.node_id));
+  for (const std::string& path : leftovers) {  // deletions that a crash cut short
+    const Status removed = remove_directory_tree(path);
+    if (!removed.ok()) notes_.push_back(to_string(removed.error()));
   }
   return {};
 }
 
-Status StoreCore::scan(DataDir& root) {
+Status StoreCore::check_cluster() const {
+  const DataDir* first = nullptr;
+  for (const std::unique_ptr<DataDir>& root : roots_) {
+    if (!root->meta()) continue;
+    if (first == nullptr) first = root.get();
+    if (root->meta()->cluster_id != first->meta()->cluster_id) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "meta.properties names another cluster than that of " + first->path())
+          .at(root->path());
+    }
+  }
+  return {};
+}
+
+Status StoreCore::scan(DataDir& root, std::vector<std::string>& leftovers) {
   ONCELOG_TRY_ASSIGN(const std::vector<DirEntry> entries, io_->files().list(root.path()));
   for (const DirEntry& entry : entries) {
     if (entry.type != FileType::kDirectory) continue;
@@ -99,7 +134,7 @@ Status StoreCore::scan(DataDir& root) {
       continue;
     }
     if (name->state == DirectoryState::kDeleting) {
-      ONCELOG_TRY(remove_directory_tree(path));  // a deletion that a crash cut short
+      leftovers.push_back(path);
       continue;
     }
     if (name->state != DirectoryState::kLive) {
@@ -168,14 +203,14 @@ std::vector<LogSummary> StoreCore::logs() const {
   const std::lock_guard lock(mutex_);
   std::vector<LogSummary> summaries;
   for (const auto& [name, entry] : logs_) {
-    summaries.push_back({name, entry.place.directory, entry.core != nullptr});
+    if (entry.place.root == nullptr) continue;  // being created
+    const bool open = entry.core != nullptr && !entry.core->is_closed();
+    summaries.push_back({name, entry.place.directory, open});
   }
   return summaries;
 }
 
 Result<StoreCore::Place> StoreCore::create_log(const TopicPartition& name) {
-  ONCELOG_TRY(check_topic_name(name.topic));
-  if (name.partition < 0) return make_error(ErrorCode::kInvalidArgument, "a negative partition");
   std::map<const DataDir*, std::size_t> counts;
   {
     const std::lock_guard lock(mutex_);
@@ -186,6 +221,9 @@ Result<StoreCore::Place> StoreCore::create_log(const TopicPartition& name) {
   for (const std::unique_ptr<DataDir>& candidate : roots_) {
     if (counts[candidate.get()] < counts[root]) root = candidate.get();
   }
+  // A checkpoint of an earlier log of that name says nothing about this one: one whose directory
+  // went without `delete_log`, or whose deletion a crash cut short.
+  ONCELOG_TRY(root->forget(name));
   FileSystem& files = io_->files();
   const std::string directory = root->path() + '/' + to_string(name);
   const Status made = files.make_directory(directory);
@@ -201,12 +239,17 @@ Result<StoreCore::Place> StoreCore::create_log(const TopicPartition& name) {
 }
 
 Result<std::shared_ptr<LogCore>> StoreCore::load(const TopicPartition& name, const Place& place,
-                                                 const LogOptions& options) {
+                                                 const LogOptions& options, bool touched) {
   FileSystem& files = io_->files();
   RecoverOptions recover = recover_options_of(options);
   recover.now_ms = io_->clock().wall_ms();
-  ONCELOG_TRY_ASSIGN(RecoveryPlanPtr plan,
-                     analyse(files, place.directory, place.root->facts_of(name), recover));
+  RootFacts facts = place.root->facts_of(name);
+  facts.clean = facts.clean && !touched;  // withdrawn before the first change (H-074)
+  ONCELOG_TRY_ASSIGN(RecoveryPlanPtr plan, analyse(files, place.directory, facts, recover));
+  {
+    const std::lock_guard lock(mutex_);
+    logs_[name].touched = true;
+  }
   RecoveryEffects effects;
   effects.before_cut = [&](Offset recovery_point) -> Status {
     place.root->set_recovery_point(name, recovery_point);
@@ -252,32 +295,34 @@ Status StoreCore::record_sidecar(LogCore& core, const LogOptions& options, bool 
 Result<std::shared_ptr<Log>> StoreCore::open_log(const TopicPartition& name,
                                                  const LogOptions& options) {
   ONCELOG_TRY(validate(options));
-  if (Shard::in_callback()) {
-    return make_error(ErrorCode::kInvalidArgument, "a blocking call inside a completion callback");
-  }
+  ONCELOG_TRY(check_topic_name(name.topic));
+  if (name.partition < 0) return make_error(ErrorCode::kInvalidArgument, "a negative partition");
+  ONCELOG_TRY(refuse_if_in_callback());
+  const Call call(*this);
+  ONCELOG_TRY(call.status());
+  std::shared_ptr<LogCore> earlier;  // destroyed without the lock
   Place place;
-  bool exists = false;
+  bool touched = false;
   {
     const std::lock_guard lock(mutex_);
-    if (closed_) return make_error(ErrorCode::kNotOpen, "the store is closed");
     Entry& entry = logs_[name];
     if (entry.opening || (entry.core && !entry.core->is_closed())) {
       return make_error(ErrorCode::kAlreadyExists, "the log is open").at(to_string(name));
     }
-    exists = entry.place.root != nullptr;
     place = entry.place;
-    entry.core.reset();
+    touched = entry.touched;
+    earlier.swap(entry.core);
     entry.opening = true;
   }
   Status status;
-  if (!exists) {
+  if (place.root == nullptr) {
     Result<Place> created = create_log(name);
     status = created.status();
     if (created.ok()) place = *created;
   }
   std::shared_ptr<LogCore> core;
   if (status.ok()) {
-    Result<std::shared_ptr<LogCore>> loaded = load(name, place, options);
+    Result<std::shared_ptr<LogCore>> loaded = load(name, place, options, touched);
     status = loaded.status();
     if (loaded.ok()) core = *loaded;
   }
@@ -291,7 +336,7 @@ Result<std::shared_ptr<Log>> StoreCore::open_log(const TopicPartition& name,
     return std::move(status).error();
   }
   entry.core = core;
-  return std::make_shared<Log>(core);
+  return std::make_shared<Log>(core, shared_from_this());
 }
 
 std::vector<OpenOutcome> StoreCore::open_logs(
@@ -301,13 +346,15 @@ std::vector<OpenOutcome> StoreCore::open_logs(
     if (!summary.open) names.push_back(summary.name);
   }
   std::vector<OpenOutcome> outcomes;
+  std::vector<LogOptions> options;  // asked for on this thread only
   for (const TopicPartition& name : names) {
+    options.push_back(options_of(name));
     outcomes.push_back({name, make_error(ErrorCode::kNotOpen, "not tried")});
   }
   std::atomic<std::size_t> next{0};
   const auto open_some = [&] {
     for (std::size_t i = next++; i < names.size(); i = next++) {
-      outcomes[i].log = open_log(names[i], options_of(names[i]));
+      outcomes[i].log = open_log(names[i], options[i]);
     }
   };
   std::vector<std::thread> helpers;

@@ -18,6 +18,7 @@
 namespace oncelog {
 
 class LogCore;
+class StoreCore;
 
 /// A found timestamp; offset -1 means nothing was found.
 struct TimestampOffset {
@@ -49,7 +50,7 @@ struct LogOffsets {
 /// ERRORS  kNotOpen after close or delete; kIo once the log has failed (reopen it).
 class Log {
  public:
-  explicit Log(std::shared_ptr<LogCore> core);
+  Log(std::shared_ptr<LogCore> core, std::shared_ptr<StoreCore> store);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
   ~Log();
@@ -116,7 +117,7 @@ class Log {
   Status close();
 
  private:
-  friend class Store;
+  std::shared_ptr<StoreCore> store_;  // what the log runs on; gone or closed, calls still answer
   std::shared_ptr<LogCore> core_;
 };
 

@@ -61,13 +61,16 @@ struct OpenOutcome {
 };
 
 /// THREADS  every call from any thread, except that one thread at a time calls `poll`.
-/// LIFETIME  outlives its logs' pages; the last reference closes it without the clean marker.
+/// LIFETIME  outlives its logs' pages; the last reference closes it without the clean marker: logs
+/// that are still open answer kNotOpen from then on, and queued callbacks run before it is gone
+/// (Driver::kCaller: are dropped). Inside a callback that happens a little later, on another
+/// thread.
 class Store : public std::enable_shared_from_this<Store> {
  public:
   /// Locks the directories (kLocked), reads their files, removes the clean marker durably. Opens no
   /// log yet. Names that are no partition directory are left alone and reported in `notes`.
   static Result<std::shared_ptr<Store>> open(const StoreOptions& options);
-  explicit Store(std::unique_ptr<StoreCore> core);
+  explicit Store(std::shared_ptr<StoreCore> core);
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
   ~Store();
@@ -98,7 +101,7 @@ class Store : public std::enable_shared_from_this<Store> {
   Status close();
 
  private:
-  std::unique_ptr<StoreCore> core_;
+  std::shared_ptr<StoreCore> core_;
 };
 
 }  // namespace oncelog
