@@ -66,7 +66,7 @@ Sidecar LogCore::make_sidecar() const {
 }
 
 void LogCore::fill_producers(Sidecar& sidecar) const {
-  sidecar.producers.assign(producers_.producers().begin(), producers_.producers().end());
+  sidecar.producers = list_producers(producers_);
   sidecar.active.last_stable_offset =
       producers_.txns().first_unstable(log_start_).value_or(writer_->marks().accepted_end());
 }
