@@ -1,4 +1,5 @@
 // What the documents say about the tree is checked here: the example, and references to sections.
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -42,6 +43,28 @@ TEST(Readme, ShowsTheExampleThatIsCompiled) {
 
   ASSERT_FALSE(compiled.empty());
   EXPECT_EQ(shown, compiled);
+}
+
+/// What the example prints when it is run in `folder`.
+std::string run_example(const fs::path& folder) {
+  const fs::path output = folder / "output";
+  const std::string command =
+      "cd '" + folder.string() + "' && '" ONCELOG_README_EXAMPLE "' >output 2>&1";
+  if (std::system(command.c_str()) != 0) return "failed: " + text_of(output);
+  return text_of(output);
+}
+
+TEST(Readme, ItsExampleIsAnsweredAsARetryTheSecondTime) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "oncelog_readme_example";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+
+  const std::string first = run_example(folder);
+  const std::string second = run_example(folder);
+
+  EXPECT_EQ(first, "duplicate: 0, batches: 1\n");
+  EXPECT_EQ(second, "duplicate: 1, batches: 1\n");
+  fs::remove_all(folder);
 }
 
 TEST(Documents, HaveTheSectionsThatSourcesReferTo) {
