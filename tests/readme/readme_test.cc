@@ -76,6 +76,7 @@ TEST(Documents, HaveTheSectionsThatSourcesReferTo) {
       const std::string extension = entry.path().extension().string();
       if (extension != ".h" && extension != ".cc") continue;
       const std::string text = text_of(entry.path());
+      EXPECT_EQ(text.find("DESIGN"), std::string::npos) << entry.path() << " names a missing page";
       for (std::size_t at = text.find(kReference); at != std::string::npos;
            at = text.find(kReference, at + 1)) {
         const std::size_t begin = at + kReference.size();
