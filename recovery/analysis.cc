@@ -5,6 +5,7 @@
 
 #include "index/derived_file.h"
 #include "recovery/analyse_names.h"
+#include "storage/format/batch_header.h"
 
 namespace oncelog {
 namespace {
@@ -21,6 +22,13 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 
 ReplayOptions replay_options(const RootFacts& root, const RecoverOptions& options) {
   return {options.producers, options.now_ms, root.high_watermark.value_or(0)};
+}
+
+/// Whether the last batch of a segment, if it has one, carries a leader epoch.
+bool has_epoch(const SidecarSegment& segment) {
+  if (segment.last_batch_position < 0) return false;
+  const auto header = decode_header(segment.last_batch_header);
+  return header.ok() && header->leader_epoch >= 0;
 }
 
 }  // namespace
@@ -165,6 +173,10 @@ Status Analysis::set_floor() {
 /// Below the checkpoint the epoch file is all that knows the epochs, so it must be good.
 bool Analysis::can_start_at_checkpoint() {
   if (hooks_ != nullptr || !plan_->sidecar.covers || plan_->segments.empty()) return false;
+  // An empty file is a good one, but not when the last batch below the checkpoint has an epoch.
+  if (epochs_on_disk_.entries().empty() && has_epoch(plan_->sidecar.sidecar->active.segment)) {
+    epochs_trusted_ = false;
+  }
   return epochs_trusted_ ||
          plan_->sidecar.sidecar->active.offset == plan_->segments.front().open.base_offset;
 }
