@@ -163,6 +163,12 @@ Command Cli::add_hidden(std::string_view name) {
 }
 
 int Cli::run(int argc, const char* const* argv) {
+  const std::string first = argc > 1 ? argv[1] : "-";
+  const auto is_first = [&](const CLI::App* app) { return app->get_name() == first; };
+  if (!first.starts_with('-') && impl_->app.get_subcommands(is_first).empty()) {
+    print_error("no such command: " + first + " (see --help)");
+    return kExitTrouble;
+  }
   try {
     impl_->app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

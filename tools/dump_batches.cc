@@ -164,7 +164,7 @@ Status BatchDump::walk_segment(const BaseFile& log, const Visit& on_batch, const
   segments_.push_back(summary);
   if (const auto& bad = scanner.bad_spot())
     unreadable_.push_back(
-        UnreadablePlace{log.name, bad->position, bad->what, bad->kind == BadKind::kZeros});
+        UnreadablePlace{log.name, bad->position, bad->what, bad->expected_offset});
   return {};
 }
 
@@ -176,7 +176,7 @@ void BatchDump::visit_batch(const BaseFile& log, const ScannedBatch& batch, cons
   if (records_wanted) records = read_records_of(batch.bytes);
   if (!records.ok())
     unreadable_.push_back(
-        UnreadablePlace{log.name, batch.position, records.error().message, false});
+        UnreadablePlace{log.name, batch.position, records.error().message, header.base_offset});
   if (on_batch) on_batch(batch_json(log.base_offset, batch, records));
   if (!on_record || !records.ok()) return;
   for (const RecordView& record : records->records) {

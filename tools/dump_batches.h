@@ -41,7 +41,7 @@ struct UnreadablePlace {
   std::string file;
   std::int64_t position = 0;
   std::string what;
-  bool zeros = false;  ///< only zeros up to the end of the file
+  Offset offset = 0;  ///< smallest offset that may have stood there
 };
 
 class BatchDump {

@@ -89,7 +89,7 @@ Status DerivedDump::index(FileKind kind, const Visit& visit) {
     if (const std::size_t rest = bytes.size() % format->bytes; rest != 0)
       unreadable_.push_back(UnreadablePlace{file.name,
                                             static_cast<std::int64_t>(bytes.size() - rest),
-                                            "the last entry is cut short", false});
+                                            "the last entry is cut short", file.base_offset});
   }
   return {};
 }
@@ -122,7 +122,7 @@ Status DerivedDump::snapshot(const BaseFile& file, const Visit& visit) {
   if (!entries.ok()) {
     unreadable_.push_back(UnreadablePlace{file.name,
                                           std::max<std::int64_t>(0, entries.error().position),
-                                          entries.error().message, false});
+                                          entries.error().message, file.base_offset});
     return {};
   }
   Json::Array list;

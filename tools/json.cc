@@ -179,15 +179,15 @@ std::string_view Json::as_string() const {
 }
 
 const Json::Array& Json::items() const {
-  static const Array kNone;
+  static const Array none;
   const Array* value = std::get_if<Array>(&value_);
-  return value == nullptr ? kNone : *value;
+  return value == nullptr ? none : *value;
 }
 
 const Json::Object& Json::members() const {
-  static const Object kNone;
+  static const Object none;
   const Object* value = std::get_if<Object>(&value_);
-  return value == nullptr ? kNone : *value;
+  return value == nullptr ? none : *value;
 }
 
 const Json* Json::find(std::string_view name) const {
@@ -198,9 +198,9 @@ const Json* Json::find(std::string_view name) const {
 }
 
 const Json& Json::operator[](std::string_view name) const {
-  static const Json kNull;
+  static const Json null;
   const Json* value = find(name);
-  return value == nullptr ? kNull : *value;
+  return value == nullptr ? null : *value;
 }
 
 void Json::set(std::string_view name, Json value) {

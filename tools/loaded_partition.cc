@@ -63,18 +63,19 @@ void add_producers(LogState& state, const ProducerState& producers) {
 Offset restore_snapshot(FileSystem& files, const LoadedPartition& loaded, Offset at,
                         ProducerState& producers) {
   const auto& snapshots = loaded.log.snapshots;
-  for (auto one = snapshots.rbegin(); one != snapshots.rend(); ++one) {
-    if (*one > at) continue;
+  for (std::size_t i = snapshots.size(); i-- > 0;) {
+    const Offset offset = snapshots[i];
+    if (offset > at) continue;
     const auto bytes = read_whole_file(
-        files, loaded.partition.directory + "/" + file_name(FileKind::kSnapshot, *one),
+        files, loaded.partition.directory + "/" + file_name(FileKind::kSnapshot, offset),
         kIndexFileBytesMax);
     if (!bytes.ok()) continue;
     const auto entries = decode_producer_snapshot(*bytes);
     if (!entries.ok()) continue;
     for (const auto& [producer_id, entry] : *entries)
       producers.restore(producer_id, entry);
-    producers.set_map_end(*one);
-    return *one;
+    producers.set_map_end(offset);
+    return offset;
   }
   return loaded.log.log_start;
 }
@@ -132,7 +133,10 @@ Result<std::vector<AbortedTxnInfo>> aborted_transactions(FileSystem& files,
       if (!bytes.ok() && bytes.error().code == ErrorCode::kNotFound) continue;
       if (!bytes.ok()) return bytes.error();
       auto read = TxnIndex::decode(*bytes, segment.facts.base_offset);
-      if (!read.ok()) return std::move(read).error().at(path, read.error().position);
+      if (!read.ok()) {
+        Error error = read.error();
+        return std::move(error).at(path, error.position);
+      }
       decoded = std::move(read).value();
       index = decoded.get();
     }

@@ -1,4 +1,4 @@
-// `oncelog script`: runs a scenario from a file; the language is described in docs/SCRIPT.md.
+// `oncelog script`: runs a scenario from a file; the language is described in SCRIPT.md.
 #include <filesystem>
 #include <memory>
 #include <optional>

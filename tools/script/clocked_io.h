@@ -1,8 +1,11 @@
-// The real machine with a clock that a script moves.
+// The real machine with a clock that a script moves and background work that can be waited for.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -28,13 +31,46 @@ class ScriptClock final : public Clock {
   std::atomic<std::int64_t> monotonic_ms_ = 0;
 };
 
-/// `inner` with another clock.
+/// Knows whether all that was handed to another executor has been done.
+///
+/// THREADS  any thread.
+class CountedExecutor final : public Executor {
+ public:
+  explicit CountedExecutor(Executor& inner) : inner_(inner) {}
+  void run(std::function<void()> task) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++pending_;
+    }
+    inner_.run([this, task = std::move(task)] {
+      task();
+      const std::lock_guard lock(mutex_);
+      --pending_;
+      idle_.notify_all();
+    });
+  }
+  /// Returns when nothing is left; true when there was something.
+  bool wait_idle() {
+    std::unique_lock lock(mutex_);
+    const bool any = pending_ != 0;
+    idle_.wait(lock, [this] { return pending_ == 0; });
+    return any;
+  }
+
+ private:
+  Executor& inner_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::int64_t pending_ = 0;
+};
+
+/// `inner` with another clock and executor.
 class ClockedIo final : public Io {
  public:
   ClockedIo(std::shared_ptr<Io> inner, std::shared_ptr<ScriptClock> clock)
-      : inner_(std::move(inner)), clock_(std::move(clock)) {}
+      : inner_(std::move(inner)), clock_(std::move(clock)), executor_(inner_->executor()) {}
   FileSystem& files() override { return inner_->files(); }
-  Executor& executor() override { return inner_->executor(); }
+  CountedExecutor& executor() override { return executor_; }
   Clock& clock() override { return *clock_; }
   Result<std::unique_ptr<IoQueue>> make_queue() override { return inner_->make_queue(); }
   std::string description() const override { return inner_->description(); }
@@ -43,6 +79,7 @@ class ClockedIo final : public Io {
  private:
   std::shared_ptr<Io> inner_;
   std::shared_ptr<ScriptClock> clock_;
+  CountedExecutor executor_;
 };
 
 }  // namespace oncelog::tools::script

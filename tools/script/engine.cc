@@ -53,8 +53,8 @@ std::string log_name(const Json& fields) {
 
 }  // namespace
 
-Engine::Engine(std::shared_ptr<Io> io, std::string root)
-    : io_(std::move(io)), root_(std::move(root)) {}
+Engine::Engine(std::shared_ptr<Io> io, std::string root, Background background)
+    : io_(std::move(io)), root_(std::move(root)), background_(std::move(background)) {}
 
 Json Engine::execute(std::string_view op, const Json& fields) {
   Json result = to_result(dispatch(op, fields));
@@ -121,8 +121,10 @@ Result<Json> Engine::close(const Json& fields) {
 
 void Engine::settle() {
   constexpr int kRoundsMax = 1000;
-  int rounds = 0;
-  while (store_ != nullptr && store_->poll(0) > 0 && ++rounds < kRoundsMax) {
+  bool busy = true;
+  for (int round = 0; busy && round < kRoundsMax; ++round) {
+    busy = background_();
+    if (store_ != nullptr && store_->poll(0) > 0) busy = true;
   }
 }
 

@@ -3,6 +3,7 @@
 // THREADS  one thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,8 +20,10 @@ namespace oncelog::tools::script {
 
 class Engine {
  public:
+  /// Does, or waits for, the background work handed out so far; false when there was none.
+  using Background = std::function<bool()>;
   /// `root` is the data directory; created by the first `open`.
-  Engine(std::shared_ptr<Io> io, std::string root);
+  Engine(std::shared_ptr<Io> io, std::string root, Background background);
 
   /// The result of one operation: {"ok": true, ...} or {"error": NAME, "message": ...}.
   Json execute(std::string_view op, const Json& fields);
@@ -29,11 +32,12 @@ class Engine {
   Result<Json> dispatch(std::string_view op, const Json& fields);
   Result<Json> open(const Json& fields);
   Result<Json> close(const Json& fields);
-  /// Handles what is ready, so that the next operation finds the same state on every machine.
+  /// Lets background work end, so that the next operation finds the same state everywhere.
   void settle();
 
   std::shared_ptr<Io> io_;
   std::string root_;
+  Background background_;
   std::shared_ptr<Store> store_;
   std::map<std::string, std::shared_ptr<Log>> logs_;
 };

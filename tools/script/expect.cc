@@ -28,7 +28,9 @@ std::optional<Mismatch> compare_at(const std::string& where, const Json& wanted,
   }
   if (wanted.is_object() && got.is_object()) {
     for (const auto& [name, value] : wanted.members()) {
-      const std::string inner = where.empty() ? name : where + "." + name;
+      std::string inner = where;
+      if (!inner.empty()) inner += '.';
+      inner += name;
       if (got.find(name) == nullptr) return Mismatch{inner, value, Json()};
       if (auto mismatch = compare_at(inner, value, got[name])) return mismatch;
     }

@@ -66,7 +66,8 @@ inline constexpr std::int64_t kClockStartMs = 1'700'000'000'000;
 Result<std::unique_ptr<Host>> make_directory_host(const std::string& directory);
 std::unique_ptr<Host> make_simulated_host(std::uint64_t seed);
 
-/// The child of a directory host: reads requests from `socket` until it closes. Exit code.
-int run_worker(int socket, const std::string& directory);
+/// The child of a directory host: reads requests from the socket `descriptor` until it closes. Exit
+/// code.
+int run_worker(int descriptor, const std::string& directory);
 
 }  // namespace oncelog::tools::script

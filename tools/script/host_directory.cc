@@ -204,7 +204,8 @@ int run_worker(int descriptor, const std::string& directory) {
   const auto clock = std::make_shared<ScriptClock>(kClockStartMs);
   const auto plan = std::make_shared<FaultPlan>();
   const auto clocked = std::make_shared<ClockedIo>(std::move(system).value(), clock);
-  Engine engine(std::make_shared<FaultIo>(clocked, plan), directory);
+  Engine engine(std::make_shared<FaultIo>(clocked, plan), directory,
+                [&] { return clocked->executor().wait_idle(); });
   LineSocket socket(descriptor);
   while (const auto line = socket.receive()) {
     auto request = parse_json(*line);

@@ -21,11 +21,12 @@ class SimulatedDisk final : public Disk {
 
   Result<std::vector<Entry>> list(const std::string& directory) override {
     std::vector<Entry> out;
-    const std::string prefix = full(directory) + "/";
+    // The disk lists its paths without the first '/'.
+    const std::string prefix = full(directory).substr(1) + "/";
     for (const std::string& path : disk_->paths()) {
       const std::string name = path.starts_with(prefix) ? path.substr(prefix.size()) : "";
       if (name.empty() || name.find('/') != std::string::npos) continue;
-      ONCELOG_TRY_ASSIGN(const auto bytes, disk_->read_file(path));
+      ONCELOG_TRY_ASSIGN(const auto bytes, disk_->read_file("/" + path));
       out.push_back(Entry{name, static_cast<std::int64_t>(bytes.size())});
     }
     return out;
@@ -49,9 +50,7 @@ class SimulatedHost final : public Host {
 
   Result<Json> execute(const std::string& op, const Json& fields) override {
     if (engine_ == nullptr) start();
-    Json result = engine_->execute(op, fields);
-    io_->executor().run_pending();
-    return result;
+    return engine_->execute(op, fields);
   }
   void kill() override {
     if (engine_ == nullptr) return;
@@ -84,7 +83,8 @@ class SimulatedHost final : public Host {
   void start() {
     ++lives_;
     io_ = std::make_shared<SimIo>(machine_, SimOptions{seed_ + lives_, clock_});
-    engine_ = std::make_unique<Engine>(std::make_shared<FaultIo>(io_, plan_), std::string(kRoot));
+    engine_ = std::make_unique<Engine>(std::make_shared<FaultIo>(io_, plan_), std::string(kRoot),
+                                       [this] { return io_->executor().run_pending() > 0; });
   }
   void stop() {
     engine_.reset();

@@ -24,7 +24,7 @@ void LineSocket::close() {
   read_.clear();
 }
 
-bool LineSocket::send(std::string line) {
+bool LineSocket::send(std::string line) const {
   line += '\n';
   std::size_t sent = 0;
   while (sent < line.size()) {

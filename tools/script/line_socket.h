@@ -22,7 +22,7 @@ class LineSocket {
   bool is_open() const { return descriptor_ >= 0; }
   void close();
   /// False when the other end is gone.
-  bool send(std::string line);
+  bool send(std::string line) const;
   /// The next line; nothing when the other end is gone.
   std::optional<std::string> receive();
 

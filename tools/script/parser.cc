@@ -94,9 +94,9 @@ Result<Step> parse_line(std::size_t line, std::string_view text) {
 Status check_fields(const Step& step) {
   const OperationRule* rule = find_operation(step.op);
   if (rule == nullptr) return line_error(step.line, "unknown operation \"" + step.op + "\"");
-  for (const auto& member : step.fields.members()) {
+  for (const Json::Member& member : step.fields.members()) {
     const std::string& name = member.first;
-    const auto& value = member.second;
+    const Json& value = member.second;
     const auto field = std::find_if(rule->fields.begin(), rule->fields.end(),
                                     [&](const FieldRule& one) { return one.name == name; });
     if (field == rule->fields.end())

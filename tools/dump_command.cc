@@ -151,9 +151,12 @@ class Dump {
       for (std::string& line : damage_lines(loaded_->log.report))
         findings_.push_back(std::move(line));
     }
-    // What lies behind the last batch is a note unless recovery calls it damage.
-    for (const UnreadablePlace& place : batches_.unreadable())
-      notes_.push_back(text("{} at byte {}: {}", place.file, place.position, place.what));
+    // Below the log end something is missing; behind it lies what opening would cut.
+    const Offset end = loaded_ ? loaded_->log.log_end : 0;
+    for (const UnreadablePlace& place : batches_.unreadable()) {
+      std::string line = text("{} at byte {}: {}", place.file, place.position, place.what);
+      (place.offset < end ? findings_ : notes_).push_back(std::move(line));
+    }
     for (const UnreadablePlace& place : derived_.unreadable())
       findings_.push_back(text("{} at byte {}: {}", place.file, place.position, place.what));
     if (partition_.in_use) notes_.emplace_back("in use by another process");
