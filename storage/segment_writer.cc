@@ -132,7 +132,11 @@ void SegmentWriter::start_roll() {
       return;
     }
   }
-  if (current_dirty_) unsynced_files_.push_back(file_);
+  if (current_dirty_) {
+    // Nobody may ask for a sync of a log that acknowledges when written: the roll does.
+    unsynced_files_.push_back(file_);
+    sync_wanted_end_ = std::max(sync_wanted_end_, marks_.written_end());
+  }
   rolling_ = true;
   owner_.on_roll_needed(base);
 }

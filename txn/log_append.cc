@@ -60,8 +60,7 @@ void LogCore::append(AppendOp op) {
   }
   if (state_ == State::kReloading || state_ == State::kFull) {
     const auto shared = std::make_shared<AppendOp>(std::move(op));
-    deferred_.emplace_back([this, shared] { append(std::move(*shared)); });
-    if (state_ == State::kFull) recover_from_full();
+    defer([this, shared] { append(std::move(*shared)); });
     return;
   }
   const auto bytes = static_cast<std::int64_t>(op.input.bytes.size());
@@ -91,6 +90,13 @@ Result<PlacedAppend> LogCore::place_offsets(const AppendOp& op) const {
     const bool older = *op.options.leader_epoch < current;
     return make_error(older ? ErrorCode::kFencedLeaderEpoch : ErrorCode::kUnknownLeaderEpoch,
                       "the log's leader epoch is " + std::to_string(current));
+  }
+  if (numbered && !op.input.batches.empty() &&
+      op.input.batches.back().last_offset() - op.input.batches.front().base_offset >
+          kRelativeOffsetMax) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "the batches of one append span more offsets than a segment can hold")
+        .with_offset(op.input.batches.front().base_offset);
   }
   Offset next = log_end;
   for (std::size_t i = 0; i < op.input.batches.size(); ++i) {
@@ -168,9 +174,11 @@ void LogCore::store_accepted(AppendOp op, PlacedAppend placed, const ProducerUpd
   incoming.last_offset = last.last_offset();
   incoming.max_timestamp = op.input.max_timestamp;
   const Offset first = placed.batches.front().header.base_offset;
-  if (placer_.roll_needed(incoming, options_, env_.clock->wall_ms())) {
-    // An empty active segment is left behind only when its base cannot hold the offset.
-    start_segment(std::max(first, writer_->marks().accepted_end()));
+  const Offset new_base = std::max(first, writer_->marks().accepted_end());
+  // An empty active segment is left behind only when its base cannot hold the offset (H-053).
+  const bool is_there = placer_.empty() && placer_.base_offset() == new_base;
+  if (!is_there && placer_.roll_needed(incoming, options_, env_.clock->wall_ms())) {
+    start_segment(new_base);
   }
 
   op.input.bytes.shrink(static_cast<std::size_t>(placed.bytes));

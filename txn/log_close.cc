@@ -35,7 +35,7 @@ void LogCore::close(Done done) {
   }
   closing_ = true;
   if (state_ == State::kFailed || state_ == State::kFull || read_only_) {
-    const Status why = state_ == State::kFailed ? Status(failure_) : Status{};
+    const Status why = read_only_ ? Status{} : Status(failure_);
     when_idle([this, why, done = std::move(done)] { finish_close(why, done); });
     return;
   }
@@ -67,7 +67,7 @@ void LogCore::write_final_files(const Done& done) {
   files_given_up_ = true;  // a reader that meets the closed file finds the log closed, too
   ++generation_;
   publish();
-  const Offset end = writer_->marks().accepted_end();
+  const Offset end = data_end();
   const std::shared_ptr<LogSegment>& active = list_->segments.back();
   const std::shared_ptr<SegmentIndexes> indexes = active->pinned_indexes();
   indexes->time->maybe_append(active->facts().largest_timestamp,

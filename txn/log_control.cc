@@ -18,8 +18,8 @@ void LogCore::when(Offset offset, Isolation isolation, Done ready) {
 Result<Offset> LogCore::set_high_watermark(Offset offset) {
   ONCELOG_TRY(check_open());
   embedder_moves_ = true;
-  const Offset end = writer_->marks().written_end();
-  high_watermark_ = std::clamp(offset, std::min(log_start_, end), end);
+  // Never back: readers may have seen what lies below it.
+  high_watermark_ = std::max(high_watermark_, std::min(offset, writer_->marks().written_end()));
   producers_.txns().on_high_watermark(high_watermark_);
   publish();
   return high_watermark_;
@@ -28,8 +28,7 @@ Result<Offset> LogCore::set_high_watermark(Offset offset) {
 void LogCore::assign_leader_epoch(LeaderEpoch epoch, Done done) {
   Status open = check_open();
   if (open.ok() && state_ != State::kOpen) {
-    deferred_.emplace_back(
-        [this, epoch, done = std::move(done)] { assign_leader_epoch(epoch, done); });
+    defer([this, epoch, done = std::move(done)] { assign_leader_epoch(epoch, done); });
     return;
   }
   if (open.ok() && epoch < 0) {
@@ -63,7 +62,7 @@ void LogCore::roll(std::function<void(Result<Offset>)> done) {
     return;
   }
   if (state_ != State::kOpen) {
-    deferred_.emplace_back([this, done = std::move(done)] { roll(done); });
+    defer([this, done = std::move(done)] { roll(done); });
     return;
   }
   if (placer_.empty()) {
@@ -81,7 +80,7 @@ void LogCore::flush(Done done) {
     return;
   }
   if (state_ != State::kOpen) {
-    deferred_.emplace_back([this, done = std::move(done)] { flush(done); });
+    defer([this, done = std::move(done)] { flush(done); });
     return;
   }
   acks_.add_flush(writer_->marks().accepted_end(), std::move(done));

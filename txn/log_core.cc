@@ -157,6 +157,11 @@ Status LogCore::check_open() const {
   return make_error(ErrorCode::kNotOpen, "the log is closed").at(directory_);
 }
 
+Offset LogCore::data_end() const {
+  const SidecarSegment& active = list_->segments.back()->facts();
+  return active.last_offset == kNoOffset ? active.base_offset : active.last_offset + 1;
+}
+
 Marks LogCore::current_marks() const {
   Marks marks;
   marks.log_start = log_start_;
@@ -236,7 +241,8 @@ void LogCore::on_writer_failed(const Error& error) {
   std::deque<AppendOp> waiting = std::exchange(waiting_, {});
   std::deque<RolledSegment> rolled = std::exchange(rolled_to_, {});
   checkpoints_.drop_seals();
-  const bool full = error.code == ErrorCode::kDiskFull && state_ == State::kOpen;
+  const bool full =
+      error.code == ErrorCode::kDiskFull && (state_ == State::kOpen || state_ == State::kReloading);
   if (full) {
     state_ = State::kReloading;
     env_.notify(StoreEvent::Kind::kDiskFull, name_, to_string(reason));

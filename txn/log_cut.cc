@@ -40,8 +40,7 @@ void LogCore::delete_records(Offset offset, std::function<void(Result<Offset>)> 
     return;
   }
   if (state_ != State::kOpen) {
-    deferred_.emplace_back(
-        [this, offset, done = std::move(done)] { delete_records(offset, done); });
+    defer([this, offset, done = std::move(done)] { delete_records(offset, done); });
     return;
   }
   const Offset start = offset == -1 ? high_watermark_ : offset;
@@ -89,8 +88,7 @@ void LogCore::truncate(Offset offset, bool fully, Done done) {
     return;
   }
   if (state_ != State::kOpen) {
-    deferred_.emplace_back(
-        [this, offset, fully, done = std::move(done)] { truncate(offset, fully, done); });
+    defer([this, offset, fully, done = std::move(done)] { truncate(offset, fully, done); });
     return;
   }
   if (!fully && offset >= writer_->marks().accepted_end()) {
@@ -108,8 +106,12 @@ void LogCore::truncate(Offset offset, bool fully, Done done) {
 }
 
 void LogCore::cut_and_reload(Offset offset, bool fully, const Done& done) {
-  if (state_ != State::kReloading || writer_->failed()) {
+  if (state_ != State::kReloading) {
     done(state_ == State::kFailed ? Status(failure_) : check_open());
+    return;
+  }
+  if (writer_->failed()) {  // the disk got full meanwhile: first back to the acknowledged end
+    defer([this, offset, fully, done] { truncate(offset, fully, done); });
     return;
   }
   const bool restart = fully || offset < list_->segments.front()->base_offset();
@@ -119,7 +121,11 @@ void LogCore::cut_and_reload(Offset offset, bool fully, const Done& done) {
   publish();
 
   RootFacts root;
-  root.recovery_point = restart ? offset : std::min(checkpoints_.recovery_point(), offset);
+  // A batch that reaches over the cut goes whole, so nothing between the segment's base and the
+  // cut is sure to stay.
+  root.recovery_point = restart ? offset
+                                : std::min(checkpoints_.recovery_point(),
+                                           list_->segments[list_->floor(offset)]->base_offset());
   root.log_start = restart ? offset : std::min(log_start_, offset);
   env_.root->set_recovery_point(name_, *root.recovery_point);
   env_.root->set_log_start(name_, *root.log_start);
@@ -174,8 +180,14 @@ void LogCore::finish_reload(Result<LoadedLog> loaded, Offset log_end, const Done
   if (loaded.ok()) {
     // A batch that reached over the cut went whole: the next offset is the one asked for all the
     // same, as in Kafka (RECOVERY.md 7).
-    if (loaded->log_end < log_end && !loaded->read_only) loaded->log_end = log_end;
+    const bool inside_batch = loaded->log_end < log_end && !loaded->read_only;
+    if (inside_batch) {
+      loaded->log_end = log_end;
+      loaded->epochs = epochs_;
+      loaded->epochs.truncate_from_end(log_end);
+    }
     status = install(std::move(loaded).value());
+    if (status.ok() && inside_batch) checkpoints_.save_epochs(epochs_);
   }
   if (status.ok()) {
     run_deferred();
@@ -195,6 +207,11 @@ void LogCore::finish_reload(Result<LoadedLog> loaded, Offset log_end, const Done
     env_.notify(StoreEvent::Kind::kFailed, name_, to_string(failure_));
   }
   done(status);
+}
+
+void LogCore::defer(std::function<void()> call) {
+  deferred_.push_back(std::move(call));
+  if (state_ == State::kFull) recover_from_full();
 }
 
 void LogCore::recover_from_full() {

@@ -159,6 +159,10 @@ Result<SegmentRead> read_segment(const std::shared_ptr<File>& file, Offset base,
     ONCELOG_TRY_ASSIGN(const std::optional<ScannedBatch> batch, scanner.next());
     if (!batch) {
       if (!scanner.bad_spot()) return result;
+      if (page.count() > 0) {  // what lies before it is good; the next fetch meets it first
+        result.stopped = true;
+        return result;
+      }
       return make_error(ErrorCode::kDamaged, scanner.bad_spot()->what)
           .at(file->path(), scanner.position())
           .with_offset(scanner.next_offset());
@@ -219,20 +223,23 @@ Result<FetchPage> LogCore::fetch_once(const FetchRequest& request, FetchBuffer& 
       const LogSegment& segment = *list.segments[i];
       if (segment.base_offset() >= stop) break;
       const std::int64_t size = segment.size();
-      if (size == 0 && i + 1 < list.segments.size()) continue;
-      ONCELOG_TRY_ASSIGN(const std::shared_ptr<File> file, segment.file_for_page());
-      std::int64_t begin = 0;
-      if (i == first_segment) {
+      std::int64_t begin = size > 0 ? 0 : -1;
+      std::shared_ptr<File> file;
+      if (size > 0) {
+        ONCELOG_TRY_ASSIGN(file, segment.file_for_page());
+      }
+      if (size > 0 && i == first_segment) {
         ONCELOG_TRY_ASSIGN(const std::shared_ptr<const SegmentIndexes> indexes, segment.indexes());
         ONCELOG_TRY_ASSIGN(begin,
                            BatchLocator(segment, *file, *indexes, size).find(request.offset));
-        if (begin < 0) continue;
       }
-      ONCELOG_TRY_ASSIGN(const SegmentRead read, read_segment(file, segment.base_offset(), begin,
-                                                              size, stop, request, builder));
-      if (read.next_offset != kNoOffset) next = std::max(next, read.next_offset);
-      bytes_needed = read.bytes_needed;
-      if (read.full || read.stopped) break;
+      if (begin >= 0) {
+        ONCELOG_TRY_ASSIGN(const SegmentRead read, read_segment(file, segment.base_offset(), begin,
+                                                                size, stop, request, builder));
+        if (read.next_offset != kNoOffset) next = std::max(next, read.next_offset);
+        bytes_needed = read.bytes_needed;
+        if (read.full || read.stopped) break;
+      }
       // Nothing of this segment is left, so a reader need not stay below the next one (H-103).
       const bool last = i + 1 == list.segments.size();
       next = std::max(next, last ? stop : std::min(list.segments[i + 1]->base_offset(), stop));

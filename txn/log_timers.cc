@@ -29,7 +29,8 @@ void LogCore::tick() {
     writer_->request_sync();
     writer_->pump();
   }
-  if (idle_ns >= kIdleNs && checkpoints_.advance_recovery_point(marks.durable_end())) {
+  if (idle_ns >= kIdleNs &&
+      checkpoints_.advance_recovery_point(std::min(marks.durable_end(), data_end()))) {
     sidecar_stale_ = true;
     checkpoints_.write_root();
   }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/format/batch_header.h"
 
 namespace oncelog::testing {
 
@@ -30,6 +31,38 @@ Buffer make_marker(ProducerId producer_id, ProducerEpoch epoch, ControlType type
   return make_end_txn_marker({producer_id, epoch}, {type, coordinator_epoch}, SimClock::kStartMs);
 }
 
+Buffer numbered(Buffer batch, Offset base_offset, LeaderEpoch epoch) {
+  set_base_offset(batch.mutable_bytes(), base_offset);
+  set_leader_epoch(batch.mutable_bytes(), epoch);
+  return batch;
+}
+
+AppendOptions as_coordinator(int transaction_version) {
+  AppendOptions options;
+  options.origin = AppendOrigin::kCoordinator;
+  options.transaction_version = transaction_version;
+  return options;
+}
+
+AppendOptions as_replica(std::optional<LeaderEpoch> epoch) {
+  AppendOptions options;
+  options.origin = AppendOrigin::kReplica;
+  options.leader_epoch = epoch;
+  return options;
+}
+
+Offset must_append(Log& log, Buffer bytes, const AppendOptions& options) {
+  const Result<AppendResult> result = log.append(std::move(bytes), options);
+  EXPECT_TRUE(result.ok()) << to_string(result.error());
+  return result.ok() ? result->first_offset : kNoOffset;
+}
+
+ErrorCode refusal(Log& log, Buffer bytes, const AppendOptions& options) {
+  const Result<AppendResult> result = log.append(std::move(bytes), options);
+  EXPECT_FALSE(result.ok()) << "accepted at " << result->first_offset;
+  return result.ok() ? ErrorCode::kUnsupported : result.error().code;
+}
+
 SimStore::SimStore(std::shared_ptr<SimDisk> disk, std::uint64_t seed)
     : disk_(std::move(disk)), seed_(seed) {
   if (!disk_) disk_ = std::make_shared<SimDisk>();
@@ -44,7 +77,7 @@ void SimStore::open() {
   io_ = std::make_shared<SimIo>(disk_, options);
   StoreOptions store;
   store.data_dirs = {"data"};
-  store.io = io_;
+  store.io = std::make_shared<FaultIo>(io_, faults_);
   store.driver = Driver::kCaller;
   store.background = false;
   Result<std::shared_ptr<Store>> opened = Store::open(store);
@@ -56,6 +89,30 @@ std::shared_ptr<Log> SimStore::open_log(const LogOptions& options, const std::st
   Result<std::shared_ptr<Log>> log = store_->open_log({topic, 0}, options);
   EXPECT_TRUE(log.ok()) << to_string(log.error());
   return log.ok() ? *log : nullptr;
+}
+
+std::shared_ptr<Log> SimStore::reopen(std::shared_ptr<Log>& log, const LogOptions& options) {
+  log.reset();
+  const Status closed = store_->close();
+  EXPECT_TRUE(closed.ok()) << to_string(closed.error());
+  open();
+  log = open_log(options);
+  return log;
+}
+
+std::shared_ptr<Log> SimStore::kill_and_reopen(std::shared_ptr<Log>& log,
+                                               const LogOptions& options) {
+  log.reset();
+  kill();
+  open();
+  log = open_log(options);
+  return log;
+}
+
+std::string SimStore::file(Offset base, const std::string& extension) const {
+  std::string digits = std::to_string(base);
+  digits.insert(0, 20 - digits.size(), '0');
+  return "data/t-0/" + digits + extension;
 }
 
 void SimStore::kill() {
