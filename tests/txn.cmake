@@ -2,6 +2,8 @@
 oncelog_add_tests(oncelog_txn_tests unit
   txn/log_append_test.cc
   txn/log_cut_test.cc
+  txn/log_durability_test.cc
+  txn/log_failures_test.cc
   txn/log_idempotence_test.cc
   txn/log_offsets_test.cc
   txn/log_roll_test.cc

@@ -45,17 +45,16 @@ void LogCore::close(Done done) {
     op.done(closing);
   writer_->request_sync();
   writer_->pump();
-  when_idle([this, done = std::move(done)] { write_final_files(done); });
+  when_idle([this, done = std::move(done)] {
+    // Segments that were rolled away from come first. One try: what fails is the close's error.
+    if (state_ == State::kClosing) checkpoints_.on_durable(writer_->marks().durable_end());
+    when_idle([this, done] { write_final_files(done); });
+  });
 }
 
 void LogCore::write_final_files(const Done& done) {
   if (state_ != State::kClosing) {  // failed or abandoned meanwhile
     finish_close(failure_, done);
-    return;
-  }
-  checkpoints_.on_durable(writer_->marks().durable_end());
-  if (checkpoints_.busy()) {  // segments that were rolled away from come first
-    when_idle([this, done] { write_final_files(done); });
     return;
   }
   if (checkpoints_.has_seals()) {
