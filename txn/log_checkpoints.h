@@ -4,8 +4,8 @@
 // Nothing here is on the acknowledgement path. Files are written by the executor, from values.
 //
 // INVARIANTS
-//   A snapshot or index is put in place only when the log is durable up to its end (DESIGN 3,
-//   "Derived files"). The recovery point passes a segment only after its files are in place.
+//   A snapshot or index is put in place only when the log is durable up to its end. The
+//   recovery point passes a segment only after its files are in place.
 // THREADS  the shard's driver.
 #pragma once
 

@@ -15,7 +15,6 @@ namespace oncelog {
 namespace {
 
 constexpr std::int64_t kTickMs = 50;
-constexpr int kTreeDepthMax = 4;
 
 Status check_options(const StoreOptions& options) {
   if (options.data_dirs.empty()) {

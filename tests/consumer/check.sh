@@ -12,15 +12,18 @@ cmake --install "$build" --prefix "$scratch/installed" >"$scratch/install.log"
 mv "$scratch/installed" "$scratch/prefix"
 
 cmake -S "$here" -B "$scratch/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" \
-  -DCMAKE_BUILD_TYPE=Release >"$scratch/configure.log" || { cat "$scratch/configure.log"; exit 1; }
+  >"$scratch/configure.log" || { cat "$scratch/configure.log"; exit 1; }
 cmake --build "$scratch/cmake" -- --quiet
-"$scratch/cmake/consumer"
+"$scratch/cmake/consumer" "$scratch/data"
+"$scratch/cmake/simulated"
 
 export PKG_CONFIG_PATH=
 PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name oncelog.pc)")
+# shellcheck disable=SC2046  # the flags are words
+g++ -std=c++20 -fno-exceptions -fno-rtti -c "$here/consumer.cc" -o "$scratch/consumer.o" \
+  $(pkg-config --cflags oncelog)
 for static in "" --static; do
-  # shellcheck disable=SC2046  # the flags are words
-  g++ -std=c++20 -O1 -fno-exceptions -fno-rtti "$here/consumer.cc" -o "$scratch/consumer" \
-    $(pkg-config --cflags --libs $static oncelog)
-  "$scratch/consumer"
+  # shellcheck disable=SC2046,SC2086
+  g++ "$scratch/consumer.o" -o "$scratch/consumer" $(pkg-config --libs $static oncelog)
+  "$scratch/consumer" "$scratch/data"
 done

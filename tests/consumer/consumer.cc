@@ -3,23 +3,24 @@
 #include <memory>
 #include <utility>
 
-#include <oncelog/io.h>
-#include <oncelog/record_batch.h>
-#include <oncelog/result.h>
+#include <oncelog/store.h>
 
-int main() {
-  const oncelog::Result<std::shared_ptr<oncelog::Io>> io = oncelog::make_system_io();
-  if (!io.ok()) {
-    std::fprintf(stderr, "%s\n", oncelog::to_string(io.error()).c_str());
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  auto store = oncelog::Store::open({.data_dirs = {argv[1]}});
+  if (!store.ok()) {
+    std::fprintf(stderr, "%s\n", to_string(store.error()).c_str());
     return 1;
   }
-  // A codec and the ring need every library that the archive is linked with.
-  oncelog::RecordBatchBuilder batch({.codec = oncelog::Codec::kZstd});
-  batch.add({.timestamp_ms = (*io)->clock().wall_ms(), .key = "k", .value = "v"});
-  const oncelog::Buffer bytes = std::move(batch).finish();
+  auto log = (*store)->open_log({.topic = "orders", .partition = 0}, oncelog::LogOptions{});
+  if (!log.ok()) return 1;
 
-  const auto view = oncelog::RecordBatchView::parse(bytes.bytes());
-  if (!view.ok() || !view->crc_matches() || !oncelog::read_records(*view).ok()) return 1;
-  std::printf("%s: a batch of %zu bytes\n", (*io)->description().c_str(), bytes.size());
-  return 0;
+  // A codec needs the libraries that only the archive is linked with.
+  oncelog::RecordBatchBuilder batch({.codec = oncelog::Codec::kZstd});
+  batch.add({.timestamp_ms = 1, .key = "k", .value = "v"});
+  const auto appended = (*log)->append(std::move(batch).finish());
+  if (!appended.ok() || !appended->durable) return 1;
+  std::printf("offset %lld by %s\n", static_cast<long long>(appended->first_offset),
+              (*store)->io_description().c_str());
+  return (*store)->close().ok() ? 0 : 1;
 }

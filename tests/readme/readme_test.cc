@@ -1,4 +1,5 @@
 // What the documents say about the tree is checked here: the example, and references to sections.
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -44,6 +45,28 @@ TEST(Readme, ShowsTheExampleThatIsCompiled) {
   EXPECT_EQ(shown, compiled);
 }
 
+/// What the example prints when it is run in `folder`.
+std::string run_example(const fs::path& folder) {
+  const fs::path output = folder / "output";
+  const std::string command =
+      "cd '" + folder.string() + "' && '" ONCELOG_README_EXAMPLE "' >output 2>&1";
+  if (std::system(command.c_str()) != 0) return "failed: " + text_of(output);
+  return text_of(output);
+}
+
+TEST(Readme, ItsExampleIsAnsweredAsARetryTheSecondTime) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "oncelog_readme_example";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+
+  const std::string first = run_example(folder);
+  const std::string second = run_example(folder);
+
+  EXPECT_EQ(first, "duplicate: 0, batches: 1\n");
+  EXPECT_EQ(second, "duplicate: 1, batches: 1\n");
+  fs::remove_all(folder);
+}
+
 TEST(Documents, HaveTheSectionsThatSourcesReferTo) {
   constexpr std::string_view kReference = "ARCHITECTURE.md, \"";
   const std::string document = text_of(kRoot / "ARCHITECTURE.md");
@@ -53,6 +76,7 @@ TEST(Documents, HaveTheSectionsThatSourcesReferTo) {
       const std::string extension = entry.path().extension().string();
       if (extension != ".h" && extension != ".cc") continue;
       const std::string text = text_of(entry.path());
+      EXPECT_EQ(text.find("DESIGN"), std::string::npos) << entry.path() << " names a missing page";
       for (std::size_t at = text.find(kReference); at != std::string::npos;
            at = text.find(kReference, at + 1)) {
         const std::size_t begin = at + kReference.size();

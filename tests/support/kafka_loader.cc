@@ -14,29 +14,6 @@
 namespace oncelog::test::kafka {
 namespace {
 
-/// This partition's line of a root checkpoint; nothing when it or the file is missing or bad.
-std::optional<Offset> checkpoint_entry(const DirectoryImage& image, const std::string& file) {
-  const auto found = image.root_files.find(file);
-  const std::size_t dash = image.partition_directory.rfind('-');
-  if (found == image.root_files.end() || dash == std::string::npos) return std::nullopt;
-  std::istringstream text(text_of(found->second));
-  std::int64_t version = -1;
-  std::int64_t count = -1;
-  text >> version >> count;
-  std::optional<Offset> out;
-  std::string topic;
-  std::string partition;
-  Offset offset = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!(text >> topic >> partition >> offset)) return std::nullopt;
-    if (topic == image.partition_directory.substr(0, dash) &&
-        partition == image.partition_directory.substr(dash + 1)) {
-      out = offset;
-    }
-  }
-  return version == 0 && !(text >> topic) ? out : std::nullopt;
-}
-
 bool is_index(const std::string& name) {
   return ends_with(name, ".index") || ends_with(name, ".timeindex") || ends_with(name, ".txnindex");
 }
@@ -323,6 +300,28 @@ void Loader::report(Loaded& out) {
 }
 
 }  // namespace
+
+std::optional<Offset> checkpoint_entry(const DirectoryImage& image, const std::string& file) {
+  const auto found = image.root_files.find(file);
+  const std::size_t dash = image.partition_directory.rfind('-');
+  if (found == image.root_files.end() || dash == std::string::npos) return std::nullopt;
+  std::istringstream text(text_of(found->second));
+  std::int64_t version = -1;
+  std::int64_t count = -1;
+  text >> version >> count;
+  std::optional<Offset> out;
+  std::string topic;
+  std::string partition;
+  Offset offset = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!(text >> topic >> partition >> offset)) return std::nullopt;
+    if (topic == image.partition_directory.substr(0, dash) &&
+        partition == image.partition_directory.substr(dash + 1)) {
+      out = offset;
+    }
+  }
+  return version == 0 && !(text >> topic) ? out : std::nullopt;
+}
 
 Loaded load(const DirectoryImage& image, const LoaderConfig& config) {
   Loaded out;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,9 @@ struct Loaded {
   std::vector<Offset> read_committed_offsets;
   std::vector<Offset> read_uncommitted_offsets;
 };
+
+/// This partition's line of a root checkpoint; nothing when it or the file is missing or bad.
+std::optional<Offset> checkpoint_entry(const DirectoryImage& image, const std::string& file);
 
 /// Loads the image as a broker with this configuration would. Never throws.
 Loaded load(const DirectoryImage& image, const LoaderConfig& config);
