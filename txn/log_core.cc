@@ -157,6 +157,7 @@ Status LogCore::check_open() const {
   return make_error(ErrorCode::kNotOpen, "the log is closed").at(directory_);
 }
 
+/// Behind the last batch in the files: below the log end after a cut inside a batch.
 Offset LogCore::data_end() const {
   const SidecarSegment& active = list_->segments.back()->facts();
   return active.last_offset == kNoOffset ? active.base_offset : active.last_offset + 1;
@@ -214,6 +215,7 @@ bool LogCore::idle() const {
   return writer_idle && !checkpoints_.busy();
 }
 
+/// Runs `then` once nothing is queued, in flight or being saved.
 void LogCore::when_idle(std::function<void()> then) {
   idle_waiters_.push_back(std::move(then));
   check_idle();

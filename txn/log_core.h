@@ -107,12 +107,10 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   // log_core.cc
   Status check_open() const;
   void publish();
-  /// Behind the last batch in the files: below the log end after a cut inside a batch.
   Offset data_end() const;
   Marks current_marks() const;
   void update_high_watermark();
   void set_epochs(const LeaderEpochCache& epochs);
-  /// Runs `then` once nothing is queued, in flight or being saved.
   void when_idle(std::function<void()> then);
   void check_idle();
   bool idle() const;
@@ -131,7 +129,6 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   void reload(std::function<Result<LoadedLog>()> load, Offset log_end, const Done& done);
   void finish_reload(Result<LoadedLog> loaded, Offset log_end, const Done& done);
   void recover_from_full();
-  /// Keeps a call until the log is loaded anew; a log that is full is given another try.
   void defer(std::function<void()> call);
   // log_close.cc
   void write_final_files(const Done& done);
@@ -159,7 +156,6 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   const TopicPartition name_;
   const std::string directory_;
   ReadView view_;
-
   mutable std::mutex shared_mutex_;  // options_ and epochs_ for other threads
   LogOptions options_;
   LeaderEpochCache epochs_;

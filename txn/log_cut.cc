@@ -209,6 +209,7 @@ void LogCore::finish_reload(Result<LoadedLog> loaded, Offset log_end, const Done
   done(status);
 }
 
+/// Keeps a call until the log is loaded anew; a log that is full is given another try.
 void LogCore::defer(std::function<void()> call) {
   deferred_.push_back(std::move(call));
   if (state_ == State::kFull) recover_from_full();
