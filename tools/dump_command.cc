@@ -1,4 +1,5 @@
 // `oncelog dump`: what stands in a partition directory, field by field.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,20 +99,16 @@ class Dump {
     writer_.begin_list("timeIndex", "timeIndexEntry");
     ONCELOG_TRY(derived_.time_index(list_items()));
     writer_.begin_list("txnIndex", "txnIndexEntry");
-    Json::Array aborted;
-    ONCELOG_TRY(derived_.txn_index([&](const Json& entry) {
-      writer_.item(entry);
-      Json txn = entry;
-      txn.erase("segment");
-      aborted.push_back(std::move(txn));
-    }));
+    ONCELOG_TRY(derived_.txn_index(list_items()));
     writer_.begin_list("snapshots", "snapshot");
     const Offset start = loaded_ ? loaded_->log.log_start : kNoOffset;
     const Offset end = loaded_ ? loaded_->log.log_end : INT64_MAX;
     ONCELOG_TRY(derived_.snapshots(start, end, list_items()));
     writer_.begin_list("abortedTxns", "abortedTxn");
-    for (const Json& txn : aborted)
-      writer_.item(txn);
+    ONCELOG_TRY(derived_.txn_index([this](Json entry) {
+      entry.erase("segment");
+      writer_.item(entry);
+    }));
     return {};
   }
 
@@ -155,13 +152,22 @@ class Dump {
     const Offset end = loaded_ ? loaded_->log.log_end : 0;
     for (const UnreadablePlace& place : batches_.unreadable()) {
       std::string line = text("{} at byte {}: {}", place.file, place.position, place.what);
-      (place.offset < end ? findings_ : notes_).push_back(std::move(line));
+      if (!is_reported(place)) (place.offset < end ? findings_ : notes_).push_back(std::move(line));
     }
     for (const UnreadablePlace& place : derived_.unreadable())
       findings_.push_back(text("{} at byte {}: {}", place.file, place.position, place.what));
     if (partition_.in_use) notes_.emplace_back("in use by another process");
     for (const std::string& note : partition_.notes)
       notes_.push_back(note);
+  }
+
+  /// Whether the load named this place already.
+  bool is_reported(const UnreadablePlace& place) const {
+    if (!loaded_) return false;
+    const auto& damage = loaded_->log.report.damage;
+    return std::any_of(damage.begin(), damage.end(), [&](const DamageFinding& finding) {
+      return finding.file == place.file && finding.position == place.position;
+    });
   }
 
   Json segments_json() const {

@@ -85,6 +85,8 @@ Status DerivedDump::index(FileKind kind, const Visit& visit) {
     for (std::size_t i = 0; i < count; ++i)
       visit(format->describe(file.base_offset,
                              Bytes(bytes).subspan(i * format->bytes, format->bytes)));
+    // A file that is read a second time has told its size and faults already.
+    if (is_counted(kind, file.base_offset)) continue;
     counts_.push_back(Count{kind, file.base_offset, static_cast<std::int64_t>(count)});
     if (const std::size_t rest = bytes.size() % format->bytes; rest != 0)
       unreadable_.push_back(UnreadablePlace{file.name,
@@ -132,6 +134,12 @@ Status DerivedDump::snapshot(const BaseFile& file, const Visit& visit) {
                       {"offset", file.base_offset},
                       {"entriesInFileOrder", std::move(list)}}));
   return {};
+}
+
+bool DerivedDump::is_counted(FileKind kind, Offset base_offset) const {
+  return std::any_of(counts_.begin(), counts_.end(), [&](const Count& count) {
+    return count.kind == kind && count.base_offset == base_offset;
+  });
 }
 
 std::int64_t DerivedDump::entry_count(FileKind kind, Offset base_offset) const {

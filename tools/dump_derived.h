@@ -24,7 +24,6 @@ class DerivedDump {
 
   Status offset_index(const Visit& visit) { return index(FileKind::kOffsetIndex, visit); }
   Status time_index(const Visit& visit) { return index(FileKind::kTimeIndex, visit); }
-  /// With "segment" first, or without it.
   Status txn_index(const Visit& visit) { return index(FileKind::kTxnIndex, visit); }
   /// Snapshots that a load would keep, given the log's ends and its segment bases.
   Status snapshots(Offset log_start, Offset log_end, const Visit& visit);
@@ -36,6 +35,7 @@ class DerivedDump {
  private:
   Status index(FileKind kind, const Visit& visit);
   Status snapshot(const BaseFile& file, const Visit& visit);
+  bool is_counted(FileKind kind, Offset base_offset) const;
 
   struct Count {
     FileKind kind;

@@ -134,8 +134,9 @@ Result<std::vector<AbortedTxnInfo>> aborted_transactions(FileSystem& files,
       if (!bytes.ok()) return bytes.error();
       auto read = TxnIndex::decode(*bytes, segment.facts.base_offset);
       if (!read.ok()) {
-        Error error = read.error();
-        return std::move(error).at(path, error.position);
+        Error error = std::move(read).error();
+        error.path = path;
+        return error;
       }
       decoded = std::move(read).value();
       index = decoded.get();

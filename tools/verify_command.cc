@@ -109,7 +109,8 @@ class Verification {
 
   void print_findings(const Partition& partition, const VerifyReport& report) const {
     for (const VerifyFinding& finding : report.findings) {
-      const std::string line = partition.directory + "/" + to_string(finding);
+      const std::string line =
+          partition.directory + (finding.file.empty() ? ": " : "/") + to_string(finding);
       if (finding.severity == Severity::kError) {
         print_error(line);
       } else if (!options_.json) {

@@ -21,8 +21,8 @@ inline constexpr std::int32_t kPartitions = 4;
 inline constexpr ProducerId kIdempotentBase = 100;     ///< + partition
 inline constexpr ProducerId kTransactionalBase = 200;  ///< + partition
 inline constexpr ProducerId kHangingProducer = 300;    ///< on partition 0
-inline constexpr std::int32_t kBatchesPerTransaction = 3;
-inline constexpr std::int32_t kHangingBatches = 2;
+inline constexpr std::int64_t kBatchesPerTransaction = 3;
+inline constexpr std::int64_t kHangingBatches = 2;
 
 enum class Role : std::uint8_t { kIdempotent, kTransactional, kHanging };
 Role role_of(ProducerId producer);

@@ -35,8 +35,8 @@ class ProducerThread {
     const Role role = role_of(producer_);
     std::int64_t batches = 0;
     for (std::int64_t transaction = 0;; ++transaction) {
-      const std::int32_t count = role == Role::kHanging ? kHangingBatches : kBatchesPerTransaction;
-      for (std::int32_t i = 0; i < count; ++i)
+      const std::int64_t count = role == Role::kHanging ? kHangingBatches : kBatchesPerTransaction;
+      for (std::int64_t i = 0; i < count; ++i)
         ONCELOG_TRY(append(planned_batch(producer_, batches++)));
       if (role == Role::kHanging) return {};
       if (role == Role::kTransactional) ONCELOG_TRY(end(transaction));
