@@ -7,6 +7,12 @@
 #include "storage/base/assert.h"
 
 namespace oncelog {
+namespace {
+
+/// Descriptors of old segments that wait for their sync.
+constexpr std::size_t kUnsyncedFilesMax = 64;
+
+}  // namespace
 
 SegmentWriter::SegmentWriter(Owner& owner, SubmitIo submit, const Options& options,
                              std::shared_ptr<File> file, std::int64_t position, Offset end_offset)
@@ -126,15 +132,15 @@ void SegmentWriter::finish_group(std::vector<Offset> ends, IoCompletion&& comple
 void SegmentWriter::start_roll() {
   const Offset base = queue_.front().end_offset;
   ONCELOG_ASSERT(base >= marks_.written_end());
-  if (options_.sync_before_roll) {
+  if (options_.sync_before_roll || unsynced_files_.size() >= kUnsyncedFilesMax) {
     if (marks_.durable_end() < marks_.written_end() || syncs_in_flight_ > 0) {
       sync_wanted_end_ = std::max(sync_wanted_end_, marks_.written_end());
       return;
     }
   }
-  if (current_dirty_) {
-    // Nobody may ask for a sync of a log that acknowledges when written: the roll does.
+  if (current_dirty_) {  // synced behind the back of what is written to the new segment
     unsynced_files_.push_back(file_);
+    current_dirty_ = false;
     sync_wanted_end_ = std::max(sync_wanted_end_, marks_.written_end());
   }
   rolling_ = true;

@@ -57,7 +57,9 @@ class SegmentWriter {
   struct Options {
     std::int64_t unsynced_bytes_max = 8 << 20;  ///< W; ignored when not sync_before_roll
     std::int64_t group_bytes_max = 1 << 20;     ///< one write's size, a single larger op aside
-    bool sync_before_roll = true;               ///< false: a log that acknowledges when written
+    /// False: a log that acknowledges when written. Old segments are synced after the roll, and so
+    /// many rolls may be ahead of that that few descriptors are held.
+    bool sync_before_roll = true;
   };
 
   SegmentWriter(Owner& owner, SubmitIo submit, const Options& options, std::shared_ptr<File> file,

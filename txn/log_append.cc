@@ -302,6 +302,7 @@ void LogCore::finish_roll(Result<std::shared_ptr<File>> file) {
   seal.end = rolled.segment->base_offset();
   seal.snapshot = std::move(rolled.snapshot);
   checkpoints_.add_seal(std::move(seal));
+  old->pin(nullptr, old->pinned_indexes());  // the file goes to the cache: few stay open (H-098)
 
   rolled.segment->pin(*file, rolled.indexes);
   auto list = std::make_shared<SegmentList>(*list_);

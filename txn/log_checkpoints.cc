@@ -42,6 +42,9 @@ void LogCheckpoints::load(const LoadedLog& loaded) {
   last_snapshot_ = snapshots_.empty() ? loaded.log_start : snapshots_.back();
   recovery_point_ = loaded.recovery_point;
   durable_end_ = loaded.log_end;
+  const SidecarSegment& active = loaded.segments.back().facts;
+  loaded_data_end_ = active.last_offset == kNoOffset ? active.base_offset : active.last_offset + 1;
+  loaded_end_ = loaded.log_end;
   last_error_.reset();
 }
 
@@ -100,7 +103,8 @@ void LogCheckpoints::finish_seal(const Status& status) {
 
 bool LogCheckpoints::advance_recovery_point(Offset durable_end) {
   const Offset bound = seals_.empty() ? durable_end : seals_.front().segment->base_offset();
-  const Offset point = std::min(durable_end, bound);
+  Offset point = std::min(durable_end, bound);
+  if (point <= loaded_end_) point = std::min(point, loaded_data_end_);
   if (point <= recovery_point_) return false;
   recovery_point_ = point;
   env_.root->set_recovery_point(name_, point);

@@ -91,6 +91,10 @@ class LogCheckpoints {
   Offset last_snapshot_ = 0;
   Offset recovery_point_ = 0;
   Offset durable_end_ = 0;
+  // A cut inside a batch leaves a log that ends at the offset asked for, without bytes up to there:
+  // offsets in (loaded_data_end_, loaded_end_] prove nothing about the files.
+  Offset loaded_data_end_ = 0;
+  Offset loaded_end_ = 0;
   /// Work that runs once at a time; whoever asks meanwhile is served by the next run.
   struct Repeated {
     bool running = false;

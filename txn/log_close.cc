@@ -97,6 +97,7 @@ void LogCore::write_final_files(const Done& done) {
       [this, done, end](const Status& status) {
         if (status.ok() && state_ == State::kClosing) {
           checkpoints_.advance_recovery_point(end);
+          env_.root->set_recovery_point(name_, checkpoints_.recovery_point());  // 0 too, as Kafka
           const Offset first = list_->segments.front()->base_offset();
           env_.root->set_log_start(name_, log_start_ > first ? log_start_ : kNoOffset);
           env_.root->set_high_watermark(name_, embedder_moves_ ? high_watermark_ : kNoOffset);

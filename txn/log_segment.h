@@ -1,7 +1,7 @@
 // One segment of an open log: its file, its size as readers may see it, and its indexes.
 //
-// The active segment and a sealed one whose derived files are not yet on the disk keep file and
-// indexes themselves; other sealed ones get both on demand from a cache with a bound (H-098).
+// The active segment keeps file and indexes itself, a sealed one whose derived files are not yet on
+// the disk its indexes; the rest comes on demand from a cache with a bound (H-098).
 //
 // THREADS  any thread reads; `grow` and `pin`/`unpin` by the shard's driver.
 #pragma once
@@ -103,7 +103,7 @@ class LogSegment {
   bool pinned_by_page() const { return page_token_.use_count() > 1; }
   Result<std::shared_ptr<const SegmentIndexes>> indexes() const;
 
-  /// Keeps file and indexes open here (active, or sealed and not yet saved).
+  /// Keeps indexes, and unless it is null the file, here (active, or sealed and not yet saved).
   void pin(std::shared_ptr<File> file, std::shared_ptr<SegmentIndexes> indexes);
   /// Leaves them to the cache.
   void unpin();

@@ -296,6 +296,9 @@ Result<std::shared_ptr<Log>> StoreCore::open_log(const TopicPartition& name,
   ONCELOG_TRY(validate(options));
   ONCELOG_TRY(check_topic_name(name.topic));
   if (name.partition < 0) return make_error(ErrorCode::kInvalidArgument, "a negative partition");
+  if (to_string(name).size() > kFileNameBytesMax) {
+    return make_error(ErrorCode::kInvalidArgument, "topic and partition make too long a name");
+  }
   ONCELOG_TRY(refuse_if_in_callback());
   const Call call(*this);
   ONCELOG_TRY(call.status());
