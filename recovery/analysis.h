@@ -97,6 +97,7 @@ class Analysis {
   Status finish_txn_index(std::size_t i, SegmentPass& pass);
   Result<bool> explains(const TxnIndex& file, const TxnIndex& rebuilt, SegmentPass& pass);
   Status check_covered_indexes(std::size_t i);
+  Status check_aborted_at_checkpoint(std::size_t i);
 
   // analysis_state.cc
   Status adopt_snapshots_up_to(Offset offset);

@@ -166,6 +166,29 @@ Result<bool> Analysis::explains(const TxnIndex& file, const TxnIndex& rebuilt, S
   return true;
 }
 
+/// Entries of the checkpoint's segment below the checkpoint cannot be derived from what is scanned
+/// above it: they must be in the file. A crash while a log was closed can leave the sidecar without
+/// the index that was written beside it.
+Status Analysis::check_aborted_at_checkpoint(std::size_t i) {
+  const SidecarCheckpoint& checkpoint = plan_->sidecar.sidecar->active;
+  const SegmentPlan& segment = plan_->segments[i];
+  std::uint32_t found = 0;
+  if (!segment.files.txn_index.empty()) {
+    ONCELOG_TRY_ASSIGN(const auto bytes, read_derived(segment.files.txn_index));
+    const Result<std::unique_ptr<TxnIndex>> file =
+        TxnIndex::decode(bytes, segment.open.base_offset);
+    for (std::size_t k = 0; file.ok() && k < (*file)->size(); ++k) {
+      if ((*file)->entry(k).last_offset < checkpoint.offset) ++found;
+    }
+  }
+  if (found == checkpoint.segment.aborted_count) return {};
+  plan_->report.notes.push_back(
+      file_name(FileKind::kTxnIndex, segment.open.base_offset) +
+      ": not all the entries that the sidecar counts, everything is read");
+  at_checkpoint_ = false;
+  return {};
+}
+
 /// Derived files of a sealed segment whose .log the sidecar vouches for: there, and of a size that
 /// fits. Otherwise they are built from a scan of that segment alone; an aborted index cannot be.
 Status Analysis::check_covered_indexes(std::size_t i) {

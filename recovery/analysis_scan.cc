@@ -21,6 +21,7 @@ Status Analysis::scan() {
     while (segments[first].open.base_offset < checkpoint.segment.base_offset)
       ++first;
     ONCELOG_TRY(take_covered_segments(first));
+    if (at_checkpoint_) ONCELOG_TRY(check_aborted_at_checkpoint(first));
   }
   // `take_covered_segments` may have found that everything must be scanned after all.
   if (!at_checkpoint_) first = 0;

@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t kCopyBytes = std::size_t{1} << 20;
 constexpr int kNamesMax = 1000;
 
+std::string path_in(const std::string& directory, const std::string& name) {
+  return directory + '/' + name;
+}
+
 /// Copies [from, end) of `source` to the beginning of `target`.
 Status copy(File& source, std::int64_t from, std::int64_t end, File& target) {
   std::vector<std::byte> buffer(kCopyBytes);
@@ -76,19 +80,19 @@ Error no_name(const std::string& directory) {
 Result<std::string> keep_tail(FileSystem& files, const std::string& directory,
                               const std::string& log, Offset base_offset, std::int64_t position) {
   ONCELOG_TRY_ASSIGN(const std::shared_ptr<File> source,
-                     files.open(directory + '/' + log, OpenMode::kRead));
+                     files.open(path_in(directory, log), OpenMode::kRead));
   ONCELOG_TRY_ASSIGN(const FileStat stat, source->stat());
   if (stat.size <= position) return std::string();
   for (int n = 0; n < kNamesMax; ++n) {
     const std::string name = numbered(damaged_file_name(base_offset, position), n);
-    const std::string path = directory + '/' + name;
+    const std::string path = path_in(directory, name);
     ONCELOG_TRY_ASSIGN(const bool taken, exists(files, path));
     if (taken) {
       ONCELOG_TRY_ASSIGN(const bool same, is_copy(files, path, *source, position, stat.size));
       if (same) return name;
       continue;
     }
-    const std::string temp = directory + '/' + std::string(kTempPrefix) + name;
+    const std::string temp = path_in(directory, std::string(kTempPrefix).append(name));
     ONCELOG_TRY_ASSIGN(const std::shared_ptr<File> target, files.open(temp, OpenMode::kCreate));
     ONCELOG_TRY(target->truncate(0));
     ONCELOG_TRY(copy(*source, position, stat.size, *target));
@@ -104,13 +108,13 @@ Result<std::string> keep_whole(FileSystem& files, const std::string& directory,
                                const std::string& log, Offset base_offset) {
   for (int n = 0; n < kNamesMax; ++n) {
     const std::string name = numbered(damaged_file_name(base_offset, 0), n);
-    ONCELOG_TRY_ASSIGN(const bool taken, exists(files, directory + '/' + name));
+    ONCELOG_TRY_ASSIGN(const bool taken, exists(files, path_in(directory, name)));
     if (taken) continue;
     // Its bytes may never have been synced.
     ONCELOG_TRY_ASSIGN(const std::shared_ptr<File> file,
-                       files.open(directory + '/' + log, OpenMode::kReadWrite));
+                       files.open(path_in(directory, log), OpenMode::kReadWrite));
     ONCELOG_TRY(file->sync());
-    ONCELOG_TRY(files.rename(directory + '/' + log, directory + '/' + name));
+    ONCELOG_TRY(files.rename(path_in(directory, log), path_in(directory, name)));
     return name;
   }
   return no_name(directory);
@@ -118,14 +122,14 @@ Result<std::string> keep_whole(FileSystem& files, const std::string& directory,
 
 Status cut_log(FileSystem& files, const std::string& directory, const std::string& log,
                std::int64_t size) {
-  const std::string path = directory + '/' + log;
+  const std::string path = path_in(directory, log);
   ONCELOG_TRY_ASSIGN(const std::shared_ptr<File> file, files.open(path, OpenMode::kReadWrite));
   ONCELOG_TRY_ASSIGN(const FileStat stat, file->stat());
   if (stat.link_count <= 1) {
     ONCELOG_TRY(file->truncate(size));
     return file->sync();
   }
-  const std::string temp = directory + '/' + std::string(kTempPrefix) + log;
+  const std::string temp = path_in(directory, std::string(kTempPrefix).append(log));
   ONCELOG_TRY_ASSIGN(const std::shared_ptr<File> target, files.open(temp, OpenMode::kCreate));
   ONCELOG_TRY(target->truncate(0));
   ONCELOG_TRY(copy(*file, 0, size, *target));

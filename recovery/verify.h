@@ -3,7 +3,7 @@
 // Changes nothing and needs no lock. What a crash may leave behind and opening repairs is a note;
 // an error is what no crash explains: bytes that do not check below what was durable, or a derived
 // file that contradicts the log where it was vouched for (a clean close, a recovery point above).
-// What a broker's compaction leaves is neither (DESIGN: `verify`).
+// What a broker's compaction leaves is neither.
 #pragma once
 
 #include <cstdint>
