@@ -67,11 +67,15 @@ Replayed replay(const History& history, std::size_t count) {
 }
 
 /// Entries that a reader from `log_start` on needs. Those below go with their segments, and a
-/// segment that a crash took out of its removal comes back without what was known only below it.
+/// segment that a crash took out of its removal comes back without what was known only below it;
+/// for the same reason nobody can say what the last stable offset was when it lay below the log
+/// start.
 std::vector<kafka::AbortedTxn> from(Offset log_start, const std::vector<kafka::AbortedTxn>& all) {
   std::vector<kafka::AbortedTxn> out;
-  for (const kafka::AbortedTxn& txn : all) {
-    if (txn.last_offset >= log_start) out.push_back(txn);
+  for (kafka::AbortedTxn txn : all) {
+    if (txn.last_offset < log_start) continue;
+    txn.last_stable_offset = std::max(txn.last_stable_offset, log_start);
+    out.push_back(txn);
   }
   return out;
 }
