@@ -172,7 +172,7 @@ Status Analysis::set_floor() {
 
 /// Below the checkpoint the epoch file is all that knows the epochs, so it must be good.
 bool Analysis::can_start_at_checkpoint() {
-  if (hooks_ != nullptr || !plan_->sidecar.covers || plan_->segments.empty()) return false;
+  if (reads_everything_ || !plan_->sidecar.covers || plan_->segments.empty()) return false;
   // An empty file is a good one, but not when the last batch below the checkpoint has an epoch.
   if (epochs_on_disk_.entries().empty() && has_epoch(plan_->sidecar.sidecar->active.segment)) {
     epochs_trusted_ = false;

@@ -47,7 +47,12 @@ class Analysis {
            const RecoverOptions& options, AnalysisMode mode);
 
   /// Before `run`; borrowed until it returns.
-  void set_hooks(const AnalysisHooks* hooks) { hooks_ = hooks; }
+  void set_hooks(const AnalysisHooks* hooks) {
+    hooks_ = hooks;
+    reads_everything_ = true;
+  }
+  /// Reads what the sidecar vouches for too.
+  void read_everything() { reads_everything_ = true; }
   const RecoveryPlan& plan() const { return *plan_; }
 
   Result<RecoveryPlanPtr> run();
@@ -106,10 +111,12 @@ class Analysis {
   Status choose_snapshots();
   Result<std::optional<ProducerList>> load_snapshot(Offset offset);
   void finish_epochs();
+  static void add_epoch(LeaderEpochCache& epochs, const EpochEntry& entry);
 
   FileSystem& files_;
   AnalysisMode mode_;
   const AnalysisHooks* hooks_ = nullptr;
+  bool reads_everything_ = false;
   RecoveryPlanPtr plan_;
   Replay replay_;
   Offset floor_ = 0;
@@ -118,6 +125,7 @@ class Analysis {
   bool epochs_trusted_ = false;  // the file is there and good
   bool epochs_damaged_ = false;  // it is there and not
   LeaderEpochCache epochs_on_disk_;
+  LeaderEpochCache epochs_derived_;  // from the batches read
   LeaderEpoch last_leader_epoch_ = kNoLeaderEpoch;
   std::optional<Offset> hole_first_;  // first offset of a hole whose end is not seen yet
   std::size_t next_snapshot_ = 0;

@@ -177,10 +177,7 @@ Status Analysis::take_batch(const ScannedBatch& batch, SegmentPass& pass) {
   if (pass.time_check) pass.time_check->add(batch);
   if (header.magic == 2 && header.leader_epoch >= 0) {
     last_leader_epoch_ = header.leader_epoch;
-    const std::optional<EpochEntry> latest = plan_->epochs.latest();
-    if (!latest || header.leader_epoch > latest->epoch) {
-      plan_->epochs.assign(header.leader_epoch, header.base_offset);
-    }
+    add_epoch(epochs_derived_, {header.leader_epoch, header.base_offset});
   }
   replay_.add(batch, pass.aborted);
   if (header.is_control() && header.has_producer()) {

@@ -106,12 +106,22 @@ void Analysis::finish_producers() {
       at_checkpoint_ || from_the_start || plan_->producers.producers().empty();
 }
 
+/// What a batch adds to a history: an epoch above its latest.
+void Analysis::add_epoch(LeaderEpochCache& epochs, const EpochEntry& entry) {
+  const std::optional<EpochEntry> latest = epochs.latest();
+  if (!latest || entry.epoch > latest->epoch) epochs.assign(entry.epoch, entry.start_offset);
+}
+
 void Analysis::finish_epochs() {
   LeaderEpochCache& epochs = plan_->epochs;
   if (plan_->reset_to_log_start) {
     epochs.clear();
   } else {
-    epochs.truncate_from_end(plan_->log_end);
+    // A log whose records were all deleted keeps the epoch that it ended with, at its end.
+    const bool all_deleted = plan_->log_end > 0 && plan_->log_start == plan_->log_end;
+    epochs.truncate_from_end(all_deleted ? plan_->log_end + 1 : plan_->log_end);
+    for (const EpochEntry& entry : epochs_derived_.entries())
+      add_epoch(epochs, entry);
     epochs.truncate_from_start(plan_->log_start);
   }
   const bool differs = epochs.entries() != epochs_on_disk_.entries();

@@ -176,7 +176,7 @@ void Analysis::tell_gaps_from_compaction() {
 /// them were lost with a crash, and their offsets are given again.
 void Analysis::drop_empty_segments_behind_a_gap() {
   std::vector<SegmentPlan>& segments = plan_->segments;
-  while (plan_->segments_kept > 1 && !plan_->cut && !plan_->read_only) {
+  while (plan_->segments_kept > 1 && !plan_->read_only) {
     SegmentPlan& last = segments[plan_->segments_kept - 1];
     const SegmentPlan& before = segments[plan_->segments_kept - 2];
     const bool empty = last.facts.last_batch_position < 0 && !last.has_hole;
@@ -186,7 +186,7 @@ void Analysis::drop_empty_segments_behind_a_gap() {
     std::vector<GapFinding>& gaps = plan_->report.gaps;
     if (!gaps.empty() && gaps.back().last_offset < last.open.base_offset) gaps.pop_back();
     plan_->report.notes.push_back(last.files.log + ": empty segment above the log end, removed");
-    if (last.open.size > 0) plan_->report.truncated_bytes += last.open.size;
+    if (!plan_->cut) plan_->report.truncated_bytes += last.open.size;
     last.zero_tail_bytes = 0;
   }
 }
@@ -201,7 +201,8 @@ void Analysis::end_of_log() {
   const Offset lost_from = std::max(plan.log_end, start);
   const VerdictFacts facts{ChainEnd::kLogEnd, lost_from < floor_, false, false};
   const VerdictRule& rule = rule_for(facts);
-  if (rule.ruling == Ruling::kDamageShort && !plan.cut && !hole_first_) {
+  const bool told = plan.cut && report.verdict == Verdict::kDamage;
+  if (rule.ruling == Ruling::kDamageShort && !told && !hole_first_) {
     if (report.verdict != Verdict::kDamage) report.rule = rule.label;
     report.verdict = Verdict::kDamage;
     DamageFinding finding;
@@ -250,7 +251,8 @@ void Analysis::end_of_log() {
   plan.log_start = std::max(start, first_base);
   for (std::size_t i = 0; i < plan.segments_kept; ++i)
     report.truncated_bytes += plan.segments[i].zero_tail_bytes;
-  if (plan.sidecar.sidecar) {
+  plan.removes_sidecar = plan.sidecar.must_go;
+  if (plan.sidecar.sidecar && !plan.removes_sidecar) {
     plan.removes_sidecar = plan.log_end < plan.sidecar.sidecar->active.offset ||
                            plan.lowers_floor || plan.reset_to_log_start;
   }

@@ -34,7 +34,8 @@ class Effects {
   Status write_indexes(const SegmentPlan& segment);
   Status remove_snapshots();
   Status start_empty_segment();
-  Status sync_all();
+  Status sync_logs();
+  Status sync_indexes();
   std::string path_of(const std::string& name) const { return plan_.directory + '/' + name; }
 
   FileSystem& files_;
@@ -107,7 +108,6 @@ Status Effects::cut_logs() {
     ONCELOG_TRY(cut_log(files_, plan_.directory, segment.files.log, size));
     segment.open.size = size;
     segment.open.log.reset();
-    segment.needs_sync = false;  // the cut was synced
   }
   return {};
 }
@@ -167,19 +167,31 @@ Status Effects::start_empty_segment() {
 }
 
 /// All that will be shown must survive the next power cut (a reader may act on it at once).
-Status Effects::sync_all() {
+Status Effects::sync_logs() {
   for (std::size_t i = 0; i < plan_.segments_kept; ++i) {
-    SegmentPlan& segment = plan_.segments[i];
+    const SegmentPlan& segment = plan_.segments[i];
     if (!segment.needs_sync) continue;
-    for (const std::string* name : {&segment.files.log, &segment.files.offset_index,
-                                    &segment.files.time_index, &segment.files.txn_index}) {
+    ONCELOG_TRY_ASSIGN(const std::shared_ptr<File> file,
+                       files_.open(path_of(segment.files.log), OpenMode::kReadWrite));
+    ONCELOG_TRY(file->sync());
+  }
+  return {};
+}
+
+/// Index files that stay as they are were never synced either.
+Status Effects::sync_indexes() {
+  for (std::size_t i = 0; i < plan_.segments_kept; ++i) {
+    const SegmentPlan& segment = plan_.segments[i];
+    if (!segment.needs_sync) continue;
+    for (const std::string* name :
+         {&segment.files.offset_index, &segment.files.time_index, &segment.files.txn_index}) {
       if (name->empty()) continue;
-      const Result<std::shared_ptr<File>> file = files_.open(path_of(*name), OpenMode::kReadWrite);
-      if (!file.ok()) return file.status();
-      ONCELOG_TRY((*file)->sync());
+      ONCELOG_TRY_ASSIGN(const std::shared_ptr<File> file,
+                         files_.open(path_of(*name), OpenMode::kReadWrite));
+      ONCELOG_TRY(file->sync());
     }
   }
-  return files_.sync_directory(plan_.directory);
+  return {};
 }
 
 Status Effects::run(const RecoveryEffects& effects) {
@@ -206,8 +218,13 @@ Status Effects::run(const RecoveryEffects& effects) {
   ONCELOG_TRY(drop_segments());
   ONCELOG_TRY(cut_logs());
   ONCELOG_TRY(start_empty_segment());
+  // Before the derived files: a broker's preallocated indexes are the only sign of a foreign writer
+  // whose rolls prove nothing, and they may go when nothing of it is unsynced any more.
+  ONCELOG_TRY(sync_logs());
+  ONCELOG_TRY(files_.sync_directory(plan_.directory));
   ONCELOG_TRY(write_derived_files());
-  return sync_all();
+  ONCELOG_TRY(sync_indexes());
+  return files_.sync_directory(plan_.directory);
 }
 
 }  // namespace
@@ -218,7 +235,15 @@ void RecoveryPlanDeleter::operator()(RecoveryPlan* plan) const noexcept {
 
 Result<RecoveryPlanPtr> analyse(FileSystem& files, const std::string& directory,
                                 const RootFacts& root, const RecoverOptions& options) {
-  return Analysis(files, directory, root, options, AnalysisMode::kRecover).run();
+  Analysis analysis(files, directory, root, options, AnalysisMode::kRecover);
+  ONCELOG_TRY_ASSIGN(RecoveryPlanPtr plan, analysis.run());
+  const RecoveryReport& report = plan->report;
+  if (report.verdict != Verdict::kDamage || !report.sidecar_used) return plan;
+  // Something durable is bad, and what the sidecar vouches for was not read: what becomes of the
+  // log is decided once, knowing all of it.
+  Analysis complete(files, directory, root, options, AnalysisMode::kRecover);
+  complete.read_everything();
+  return complete.run();
 }
 
 Result<LoadedLog> apply(FileSystem& files, RecoveryPlanPtr plan, const RecoveryEffects& effects) {

@@ -2,12 +2,15 @@
 #include "recovery/index_check.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "storage/base/endian.h"
 
 namespace oncelog {
 namespace {
+
+constexpr Offset kOffsetMax = std::numeric_limits<Offset>::max();
 
 bool all_zero(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
@@ -42,8 +45,8 @@ OffsetIndexCheck::OffsetIndexCheck(std::span<const std::byte> bytes, Offset base
     const auto slot = bytes.subspan(i * kOffsetIndexEntryBytes, kOffsetIndexEntryBytes);
     const auto relative = load_be<std::int32_t>(slot);
     const auto position = load_be<std::int32_t>(slot, 4);
-    if (relative < 0 || position < 0) {
-      fail(i, "a negative offset or position");
+    if (relative < 0 || position < 0 || base_offset > kOffsetMax - relative) {
+      fail(i, "an impossible offset or position");
       return;
     }
     entries_.push_back({base_offset + relative, position});
@@ -96,8 +99,8 @@ TimeIndexCheck::TimeIndexCheck(std::span<const std::byte> bytes, Offset base_off
   for (std::size_t i = 0; i < slots.count; ++i) {
     const auto slot = bytes.subspan(i * kTimeIndexEntryBytes, kTimeIndexEntryBytes);
     const auto relative = load_be<std::int32_t>(slot, 8);
-    if (relative < 0) {
-      fail(i, "a negative offset");
+    if (relative < 0 || base_offset > kOffsetMax - relative) {
+      fail(i, "an impossible offset");
       return;
     }
     entries_.push_back({load_be<std::int64_t>(slot), base_offset + relative});

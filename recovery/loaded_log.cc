@@ -79,6 +79,7 @@ std::vector<std::string> actions_of(const RecoveryPlan& plan) {
   if (plan.lowers_floor) {
     out.push_back("lower the recovery point to " + std::to_string(plan.log_end));
   }
+  if (plan.removes_sidecar) out.push_back("remove " + std::string(kSidecarFile));
   for (const Offset offset : plan.snapshot_removals)
     out.push_back("remove " + file_name(FileKind::kSnapshot, offset));
   for (std::size_t i = plan.segments.size(); i-- > plan.segments_kept;) {

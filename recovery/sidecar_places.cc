@@ -189,6 +189,8 @@ Result<SidecarFindings> Weighing::run() {
   switch (out_.checkpoint) {
     case SidecarPlace::kEqual: {
       ONCELOG_TRY_ASSIGN(out_.covers, all_below_are_equal());
+      // Its compaction may have taken batches that are listed as present.
+      out_.must_go = out_.foreign_writer && !out_.covers;
       if (!out_.covers) {
         out_.notes.emplace_back("a sealed segment is not as the sidecar describes it");
       }
@@ -197,6 +199,7 @@ Result<SidecarFindings> Weighing::run() {
     case SidecarPlace::kStale:
       out_.notes.emplace_back("the sidecar describes another history of this log and is ignored");
       out_.sidecar.reset();
+      out_.must_go = true;
       break;
     case SidecarPlace::kNeither:
       out_.notes.push_back("the batch before offset " +

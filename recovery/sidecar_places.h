@@ -26,6 +26,8 @@ enum class SidecarPlace : std::uint8_t { kEqual, kStale, kNeither };
 struct SidecarFindings {
   std::optional<Sidecar> sidecar;  ///< nothing: missing, unreadable or stale
   bool foreign_writer = false;     ///< someone else wrote to the log since
+  /// It may mislead the next opening: what tells that now (a clean marker) will be gone then.
+  bool must_go = false;
   SidecarPlace checkpoint = SidecarPlace::kStale;
   /// Every segment below the checkpoint's is listed and equal, so a scan may begin at the
   /// checkpoint.

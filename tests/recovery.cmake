@@ -6,6 +6,7 @@ oncelog_add_tests(oncelog_recovery_tests unit
   recovery/golden_recovery_test.cc
   recovery/index_traps_test.cc
   recovery/log_image.cc
+  recovery/mutation_test.cc
   recovery/recovery_support.cc
   recovery/traps_test.cc
   recovery/verdict_test.cc
