@@ -43,6 +43,7 @@ inline constexpr std::int64_t kSegmentBytesMax = 2147483647;
 struct TopicPartition {
   std::string topic;
   std::int32_t partition = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads a defaulted comparison.
   friend auto operator<=>(const TopicPartition&, const TopicPartition&) = default;
   friend bool operator==(const TopicPartition&, const TopicPartition&) = default;
 };
