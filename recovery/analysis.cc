@@ -41,7 +41,7 @@ Analysis::Analysis(FileSystem& files, const std::string& directory, const RootFa
   plan_->options = options;
   plan_->producers = ProducerState(options.producers);
   plan_->report.clean = root.clean;
-  if (options.monotonic_ns != nullptr) phase_begin_ns_ = options.monotonic_ns();
+  if (options.clock != nullptr) phase_begin_ns_ = options.clock->monotonic_ns();
 }
 
 Result<RecoveryPlanPtr> Analysis::run() {
@@ -71,7 +71,7 @@ Result<RecoveryPlanPtr> Analysis::run() {
 
 void Analysis::end_phase(const char* name, std::int64_t files, std::int64_t bytes) {
   std::int64_t now = 0;
-  if (plan_->options.monotonic_ns != nullptr) now = plan_->options.monotonic_ns();
+  if (plan_->options.clock != nullptr) now = plan_->options.clock->monotonic_ns();
   plan_->report.phases.push_back({name, files, bytes, now - phase_begin_ns_});
   phase_begin_ns_ = now;
 }

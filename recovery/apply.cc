@@ -249,7 +249,7 @@ Result<RecoveryPlanPtr> analyse(FileSystem& files, const std::string& directory,
 Result<LoadedLog> apply(FileSystem& files, RecoveryPlanPtr plan, const RecoveryEffects& effects) {
   if (plan->refusal) return *std::move(plan->refusal);
   const auto now = [&] {
-    return plan->options.monotonic_ns != nullptr ? plan->options.monotonic_ns() : 0;
+    return plan->options.clock != nullptr ? plan->options.clock->monotonic_ns() : 0;
   };
   const std::int64_t begin_ns = now();
   ONCELOG_TRY(Effects(files, *plan).run(effects));

@@ -39,7 +39,7 @@ struct RecoverOptions {
   std::int64_t segment_index_bytes = 10485760;
   ProducerStateOptions producers;
   TimestampMs now_ms = 0;                    ///< for expiring producers; 0 expires none
-  std::int64_t (*monotonic_ns)() = nullptr;  ///< for phase times; null: all 0
+  Clock* clock = nullptr;  ///< for the phases' durations; null: all 0
 };
 
 /// What the data root says about this partition.

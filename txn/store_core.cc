@@ -242,6 +242,7 @@ Result<std::shared_ptr<LogCore>> StoreCore::load(const TopicPartition& name, con
   FileSystem& files = io_->files();
   RecoverOptions recover = recover_options_of(options);
   recover.now_ms = io_->clock().wall_ms();
+  recover.clock = &io_->clock();
   RootFacts facts = place.root->facts_of(name);
   facts.clean = facts.clean && !touched;  // withdrawn before the first change (H-074)
   ONCELOG_TRY_ASSIGN(RecoveryPlanPtr plan, analyse(files, place.directory, facts, recover));
