@@ -57,6 +57,7 @@ class FetchBuffer {
   FetchBuffer& operator=(const FetchBuffer&) = delete;
   FetchBuffer(FetchBuffer&&) noexcept = default;
   FetchBuffer& operator=(FetchBuffer&&) noexcept = default;
+  ~FetchBuffer() = default;
 
  private:
   friend class FetchPageBuilder;
