@@ -37,7 +37,7 @@ Status make_directories(FileSystem& files, const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
   if (!parent.empty() && slash != 0) ONCELOG_TRY(make_directories(files, parent));
-  const Status made = files.make_directory(path);
+  Status made = files.make_directory(path);
   if (!made.ok() && made.error().code != ErrorCode::kAlreadyExists) return made;
   return files.sync_directory(parent.empty() ? "/" : parent);
 }

@@ -55,7 +55,7 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   LeaderEpochCache epochs() const;
   const RecoveryReport& report() const { return report_; }
   std::string topic_id() const { return topic_id_ ? to_string(*topic_id_) : std::string(); }
-  Result<ValidatedAppend> validate(Buffer bytes, const AppendOptions& options) const;
+  Result<ValidatedAppend> validate(Buffer bytes, const AppendOptions& append) const;
   Result<FetchPage> fetch(const FetchRequest& request, FetchBuffer& buffer) const;
   Result<TimestampOffset> offset_for_timestamp(TimestampMs timestamp, Isolation isolation) const;
 
