@@ -35,6 +35,8 @@ class Effects {
   Status remove_snapshots();
   Status start_empty_segment();
   Status sync_logs();
+  std::int64_t unproved_from(const SegmentPlan& segment) const;
+  Status rewrite(File& file, std::int64_t begin, std::int64_t end) const;
   Status sync_indexes();
   std::string path_of(const std::string& name) const { return plan_.directory + '/' + name; }
 
@@ -166,6 +168,38 @@ Status Effects::start_empty_segment() {
   return {};
 }
 
+/// Where the bytes of a log begin that read well and may all the same not be on the disk: after a
+/// failed sync the kernel shows pages that it will never write again, so syncing is not enough.
+/// Only a run of ours goes on after such a failure (a broker ends), and it names the most it had
+/// unsynced.
+std::int64_t Effects::unproved_from(const SegmentPlan& segment) const {
+  const std::int64_t size = segment.facts.size;
+  const SidecarFindings& findings = plan_.sidecar;
+  if (!findings.sidecar || findings.foreign_writer) return size;
+  const SidecarSegment& checkpoint = findings.sidecar->active.segment;
+  if (segment.open.base_offset < checkpoint.base_offset) return size;
+  std::int64_t from = 0;
+  if (segment.open.base_offset == checkpoint.base_offset) from = checkpoint.size;
+  const std::int64_t window = findings.window_bytes();
+  if (window != kUnsyncedUnlimited) from = std::max(from, size - window);
+  return std::clamp<std::int64_t>(from, 0, size);
+}
+
+/// Writes bytes as they are read, so that a sync has something to write.
+Status Effects::rewrite(File& file, std::int64_t begin, std::int64_t end) const {
+  constexpr std::int64_t kPieceBytes = 1 << 20;
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(kPieceBytes, end - begin)));
+  for (std::int64_t at = begin; at < end;) {
+    const auto want = static_cast<std::size_t>(
+        std::min<std::int64_t>(static_cast<std::int64_t>(piece.size()), end - at));
+    ONCELOG_TRY_ASSIGN(const std::size_t got, file.read_at(at, std::span(piece).first(want)));
+    if (got == 0) return make_error(ErrorCode::kIo, "the file became shorter").at(file.path(), at);
+    ONCELOG_TRY(file.write_at(at, std::span(piece).first(got)));
+    at += static_cast<std::int64_t>(got);
+  }
+  return {};
+}
+
 /// All that will be shown must survive the next power cut (a reader may act on it at once).
 Status Effects::sync_logs() {
   for (std::size_t i = 0; i < plan_.segments_kept; ++i) {
@@ -173,6 +207,8 @@ Status Effects::sync_logs() {
     if (!segment.needs_sync) continue;
     ONCELOG_TRY_ASSIGN(const std::shared_ptr<File> file,
                        files_.open(path_of(segment.files.log), OpenMode::kReadWrite));
+    const std::int64_t from = unproved_from(segment);
+    if (from < segment.facts.size) ONCELOG_TRY(rewrite(*file, from, segment.facts.size));
     ONCELOG_TRY(file->sync());
   }
   return {};

@@ -7,6 +7,7 @@ oncelog_add_tests(oncelog_txn_tests unit
   txn/log_fetch_test.cc
   txn/log_idempotence_test.cc
   txn/log_offsets_test.cc
+  txn/log_fsync_test.cc
   txn/log_report_test.cc
   txn/log_retention_test.cc
   txn/log_roll_test.cc

@@ -246,6 +246,9 @@ void LogCore::start_segment(Offset base) {
   accept_indexes_ = rolled.indexes;
   rolled_to_.push_back(std::move(rolled));
   writer_->enqueue_roll(base);
+  // A segment that begins just where the sidecar ends must be listed in it: else the next opening
+  // takes it for another writer's.
+  if (base == sidecar_offset_) save_sidecar({});
 }
 
 void LogCore::on_write_done() {

@@ -137,6 +137,7 @@ Status LogCore::install(LoadedLog loaded) {
   state_ = State::kOpen;
   loaded_once_ = true;
   sidecar_stale_ = true;
+  sidecar_offset_ = loaded.log_end;
   view_.publish_segments(list_);
   publish();
   return {};

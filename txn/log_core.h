@@ -124,7 +124,6 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   void store_accepted(AppendOp op, PlacedAppend placed, const ProducerUpdate& update);
   void start_segment(Offset base);
   void finish_roll(Result<std::shared_ptr<File>> file);
-  // log_cut.cc
   void cut_and_reload(Offset offset, bool fully, const Done& done);
   void reload(std::function<Result<LoadedLog>()> load, Offset log_end, const Done& done);
   void finish_reload(Result<LoadedLog> loaded, Offset log_end, const Done& done);
@@ -195,6 +194,7 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   std::int64_t last_high_watermark_save_ns_ = 0;
   bool sidecar_stale_ = false;
   std::int64_t unsynced_bytes_recorded_ = kUnsyncedUnlimited;  // W in the sidecar
+  Offset sidecar_offset_ = 0;  // where the newest one ends
 };
 
 }  // namespace oncelog

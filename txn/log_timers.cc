@@ -81,6 +81,7 @@ void LogCore::save_sidecar(Done done) {
   auto producers = std::make_shared<Sidecar>();
   fill_producers(*producers);
   const Offset end = writer_->marks().accepted_end();
+  sidecar_offset_ = end;
   writer_->enqueue_mark([this, self = shared_from_this(), producers, end,
                          done = std::move(done)](const Status& written) mutable {
     if (!written.ok()) {
