@@ -61,6 +61,9 @@ void take_over(void* operation) {
 #endif
 }
 
+/// liburing maps rings by raw system calls: a new ring may lie where another thread's old one was.
+char ring_memory;
+
 const char* what_failed(IoRequest::Kind kind) {
   switch (kind) {
     case IoRequest::Kind::kWrite:
@@ -95,6 +98,7 @@ Status UringIoQueue::start(std::uint32_t entries) {
   const int made = io_uring_queue_init_params(entries, &ring_, &params);
   if (made < 0) return refused(-made);
   ring_made_ = true;
+  take_over(&ring_memory);
   if ((params.features & kFeaturesNeeded) != kFeaturesNeeded) {
     return make_error(ErrorCode::kUnsupported, "io_uring refused: the kernel is older than 5.11");
   }
@@ -124,6 +128,7 @@ UringIoQueue::~UringIoQueue() {
     wake();
     poll(dropped, -1);
   }
+  hand_over(&ring_memory);
   io_uring_queue_exit(&ring_);
 }
 

@@ -62,7 +62,7 @@ void append_later(Victim& victim, const std::string& value) {
                        EXPECT_FALSE(on_blocking_thread);
                        EXPECT_FALSE(in_time && victim.closed) << "an answer after close";
                        if (result.ok()) {
-                         EXPECT_TRUE(in_time);
+                         EXPECT_FALSE(victim.closed) << "a success after close";
                          victim.record(*result, value);
                          const std::lock_guard order(victim.mutex);
                          if (!victim.cut) {
