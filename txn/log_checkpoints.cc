@@ -97,7 +97,7 @@ void LogCheckpoints::finish_seal(const Status& status) {
   seals_.pop_front();
   if (seal.snapshot) snapshots_.push_back(seal.end);
   seal.segment->unpin();
-  if (advance_recovery_point(durable_end_)) write_root();
+  if (advance_recovery_point(seal.end)) write_root();
   start_seal();
 }
 

@@ -29,8 +29,11 @@ void LogCore::tick() {
     writer_->request_sync();
     writer_->pump();
   }
-  if (idle_ns >= kIdleNs &&
-      checkpoints_.advance_recovery_point(std::min(marks.durable_end(), data_end()))) {
+  // Below the end: a segment that begins there later must not find its predecessor passed before
+  // that one's indexes are in place. A broker would not notice a missing .txnindex.
+  const Offset below_end = std::max(list_->segments.back()->base_offset(),
+                                    std::min(marks.durable_end(), data_end()) - 1);
+  if (idle_ns >= kIdleNs && checkpoints_.advance_recovery_point(below_end)) {
     sidecar_stale_ = true;
     checkpoints_.write_root();
   }
