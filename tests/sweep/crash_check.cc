@@ -66,14 +66,13 @@ Replayed replay(const History& history, std::size_t count) {
   return out;
 }
 
-/// Entries that a reader from `log_start` on needs. Those below go with their segments, and a
-/// segment that a crash took out of its removal comes back without what was known only below it;
-/// for the same reason nobody can say what the last stable offset was when it lay below the log
-/// start.
+/// Entries that begin at or above `log_start`. A segment below it that a crash took out of its
+/// removal comes back without its neighbours, so nobody can tell what lay there; the last stable
+/// offset of an entry may lie there too. What readers are shown is checked on its own.
 std::vector<kafka::AbortedTxn> from(Offset log_start, const std::vector<kafka::AbortedTxn>& all) {
   std::vector<kafka::AbortedTxn> out;
   for (kafka::AbortedTxn txn : all) {
-    if (txn.last_offset < log_start) continue;
+    if (txn.first_offset < log_start) continue;
     txn.last_stable_offset = std::max(txn.last_stable_offset, log_start);
     out.push_back(txn);
   }
