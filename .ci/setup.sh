@@ -63,14 +63,15 @@ configure() {
   printf '%s\n' "$wanted" >"$stamp"
 }
 
-# build PRESET [TARGET...]: builds; on a terminal with ninja's progress, else one line.
+# build PRESET [TARGET...]: builds; on a terminal with ninja's progress, else nearly silent.
 build() {
   local build=build/$1
-  local -a targets=() quiet=()
-  if [[ $# -gt 1 ]]; then targets=(--target "${@:2}"); fi
-  if [[ ! -t 1 ]]; then
+  local -a command=(cmake --build "$build" -j "$(nproc)")
+  if [[ $# -gt 1 ]]; then command+=(--target "${@:2}"); fi
+  if [[ -t 1 ]]; then
+    "${command[@]}"
+  else
     echo "building $build"
-    quiet=(-- --quiet)
+    "${command[@]}" -- --quiet | sed '/^ninja: no work to do\.$/d'
   fi
-  cmake --build "$build" -j "$(nproc)" "${targets[@]}" "${quiet[@]}"
 }

@@ -5,3 +5,8 @@ target_link_libraries(oncelog_readme_example PRIVATE oncelog oncelog_build_flags
 target_compile_definitions(oncelog_readme_tests PRIVATE
   ONCELOG_README_EXAMPLE="$<TARGET_FILE:oncelog_readme_example>")
 add_dependencies(oncelog_readme_tests oncelog_readme_example)
+if(ONCELOG_BUILD_TOOLS)
+  target_compile_definitions(oncelog_readme_tests PRIVATE
+    ONCELOG_PROGRAM="$<TARGET_FILE:oncelog_program>")
+  add_dependencies(oncelog_readme_tests oncelog_program)
+endif()

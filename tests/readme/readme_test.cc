@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -66,6 +67,35 @@ TEST(Readme, ItsExampleIsAnsweredAsARetryTheSecondTime) {
   EXPECT_EQ(second, "duplicate: 1, batches: 1\n");
   fs::remove_all(folder);
 }
+
+#ifdef ONCELOG_PROGRAM
+/// The first words of the lines between two marks.
+std::set<std::string> first_words(const std::string& text, std::string_view line_begin) {
+  std::set<std::string> words;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.compare(0, line_begin.size(), line_begin) != 0) continue;
+    const std::string rest = line.substr(line_begin.size());
+    const std::string word = rest.substr(0, rest.find_first_of(" `"));
+    if (!word.empty()) words.insert(word);
+  }
+  return words;
+}
+
+TEST(Readme, ListsTheCommandsThatTheProgramHas) {
+  const fs::path help = fs::path(::testing::TempDir()) / "oncelog_readme_help";
+  const std::string command = "'" ONCELOG_PROGRAM "' --help >'" + help.string() + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+
+  const auto offered = first_words(between(text_of(help), "Subcommands:\n", "\nExit codes"), "  ");
+  const auto listed =
+      first_words(between(text_of(kRoot / "README.md"), "| command | does |\n", "\n\n"), "| `");
+
+  EXPECT_FALSE(offered.empty());
+  EXPECT_EQ(listed, offered);
+  fs::remove(help);
+}
+#endif
 
 TEST(Documents, HaveTheSectionsThatSourcesReferTo) {
   constexpr std::string_view kReference = "ARCHITECTURE.md, \"";
