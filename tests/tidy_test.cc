@@ -250,6 +250,16 @@ TEST_F(Tidy, LinesAndFilesStayShort) {
   }
 }
 
+// H-088, H-089: a mapped file that gets shorter or finds no block ends the process by a signal.
+TEST_F(Tidy, NoFileIsMappedIntoMemory) {
+  for (const SourceFile& file : files_) {
+    if (!layer_of(file.path)) continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      EXPECT_EQ(file.lines[i].find("mmap("), std::string::npos) << file.path << ':' << i + 1;
+    }
+  }
+}
+
 TEST_F(Tidy, EveryFileBeginsBySayingWhatItIs) {
   for (const SourceFile& file : files_) {
     ASSERT_FALSE(file.lines.empty()) << file.path;

@@ -12,5 +12,6 @@ oncelog_add_tests(oncelog_txn_tests unit
   txn/log_retention_test.cc
   txn/log_roll_test.cc
   txn/log_transactions_test.cc
+  txn/log_traps_test.cc
   txn/log_support.cc)
 target_link_libraries(oncelog_txn_tests PRIVATE oncelog_test_support oncelog_sim)
