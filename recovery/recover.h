@@ -38,7 +38,7 @@ struct RecoverOptions {
   std::int64_t index_interval_bytes = 4096;
   std::int64_t segment_index_bytes = 10485760;
   ProducerStateOptions producers;
-  TimestampMs now_ms = 0;                    ///< for expiring producers; 0 expires none
+  TimestampMs now_ms = 0;  ///< for expiring producers; 0 expires none
   Clock* clock = nullptr;  ///< for the phases' durations; null: all 0
 };
 

@@ -194,7 +194,7 @@ class LogCore final : public SegmentWriter::Owner, public std::enable_shared_fro
   std::int64_t last_high_watermark_save_ns_ = 0;
   bool sidecar_stale_ = false;
   std::int64_t unsynced_bytes_recorded_ = kUnsyncedUnlimited;  // W in the sidecar
-  Offset sidecar_offset_ = 0;  // where the newest one ends
+  Offset sidecar_offset_ = 0;                                  // where the newest one ends
 };
 
 }  // namespace oncelog

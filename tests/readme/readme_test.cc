@@ -51,6 +51,7 @@ std::string run_example(const fs::path& folder) {
   const fs::path output = folder / "output";
   const std::string command =
       "cd '" + folder.string() + "' && '" ONCELOG_README_EXAMPLE "' >output 2>&1";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the test has no other thread.
   if (std::system(command.c_str()) != 0) return "failed: " + text_of(output);
   return text_of(output);
 }
@@ -85,6 +86,7 @@ std::set<std::string> first_words(const std::string& text, std::string_view line
 TEST(Readme, ListsTheCommandsThatTheProgramHas) {
   const fs::path help = fs::path(::testing::TempDir()) / "oncelog_readme_help";
   const std::string command = "'" ONCELOG_PROGRAM "' --help >'" + help.string() + "'";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the test has no other thread.
   ASSERT_EQ(std::system(command.c_str()), 0);
 
   const auto offered = first_words(between(text_of(help), "Subcommands:\n", "\nExit codes"), "  ");

@@ -62,7 +62,7 @@ inline void put(Bytes& out, std::int64_t value, std::size_t count) {
 
 template <std::uint32_t Polynomial>
 std::uint32_t reflected_crc(ByteSpan bytes) {
-  static const std::array<std::uint32_t, 256> kTable = [] {
+  static const std::array<std::uint32_t, 256> crc_table = [] {
     std::array<std::uint32_t, 256> table{};
     for (std::uint32_t i = 0; i < 256; ++i) {
       std::uint32_t crc = i;
@@ -74,7 +74,7 @@ std::uint32_t reflected_crc(ByteSpan bytes) {
   }();
   std::uint32_t crc = 0xffffffffU;
   for (const std::byte byte : bytes) {
-    crc = (crc >> 8) ^ kTable[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xffU];
+    crc = (crc >> 8) ^ crc_table[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xffU];
   }
   return ~crc;
 }

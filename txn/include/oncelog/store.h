@@ -84,7 +84,7 @@ class Store : public std::enable_shared_from_this<Store> {
       const std::function<LogOptions(const TopicPartition&)>& options_of);
   /// Every log present or open, by name.
   std::vector<LogSummary> logs() const;
-  /// Closes and removes a log: renamed at once, files removed after their delay.
+  /// Closes and removes a log. Pages that hold its files keep them until they go.
   Status delete_log(const TopicPartition& name);
 
   /// Driver::kCaller: does what is ready and runs callbacks; returns how many completions and
