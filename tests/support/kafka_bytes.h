@@ -18,6 +18,10 @@ using ByteSpan = std::span<const std::byte>;
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// Kafka would split the segment: an offset in it does not fit its base. Not modelled further.
+struct Overflow : Refused {
+  using Refused::Refused;
+};
 /// Kafka's CorruptRecordException: a batch's size or CRC is wrong.
 struct CorruptRecord : std::runtime_error {
   using std::runtime_error::runtime_error;

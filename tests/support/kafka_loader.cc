@@ -331,6 +331,7 @@ Loaded load(const DirectoryImage& image, const LoaderConfig& config) {
     Loaded refused;
     refused.refused = true;
     refused.reason = error.what();
+    refused.overflow = dynamic_cast<const Overflow*>(&error) != nullptr;
     return refused;
   }
   const Offset checkpoint = checkpoint_entry(image, "replication-offset-checkpoint").value_or(0);

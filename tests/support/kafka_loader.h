@@ -48,7 +48,8 @@ struct CommittedFetch {
 
 struct Loaded {
   bool refused = false;
-  std::string reason;  ///< why it refused
+  std::string reason;     ///< why it refused
+  bool overflow = false;  ///< refused because a batch's offset does not fit its segment
 
   FileMap files;          ///< behind the load and a clean close
   FileMap files_running;  ///< behind the load, indexes of the active segment grown

@@ -320,7 +320,7 @@ std::int64_t Segment::recover(ProducerStates& producers, EpochCache& epochs) {
       batch->ensure_valid();
       const Offset relative = batch->last_offset - base_;
       if (relative < 0 || relative > kRelativeOffsetMax) {
-        throw Refused("segment " + std::to_string(base_) + " overflows its offsets");
+        throw Overflow("segment " + std::to_string(base_) + " overflows its offsets");
       }
       if (batch->max_timestamp > max_timestamp_->timestamp) {
         max_timestamp_ = TimestampOffset{batch->max_timestamp, batch->last_offset};
