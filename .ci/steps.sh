@@ -49,7 +49,10 @@ tidy_sources() {
   local base header
   base=$(change_base)
   if [[ -z $base ]]; then
-    project_git log --format= --name-only -- '*.cc' | awk '!seen[$0]++'
+    # The library and the program come before what checks them.
+    project_git log --format= --name-only -- '*.cc' |
+      awk '!seen[$0]++ { if (/^tests\//) late[++n] = $0; else print }
+           END { for (i = 1; i <= n; ++i) print late[i] }'
     return
   fi
   {
