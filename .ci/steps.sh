@@ -70,7 +70,11 @@ step_tidy() {
   mapfile -t files < <(tidy_sources | while read -r file; do
     if grep -qF "\"$PWD/$file\"" build/clang/compile_commands.json; then echo "$file"; fi
   done)
-  local deadline=$((SECONDS + ${ONCELOG_TIDY_BUDGET_S:-480})) checked=0
+  # Without a base this is the whole tree, last changed first: a sample of it here, all of it with a
+  # budget that allows it.
+  local budget=480
+  [[ -n $(change_base) ]] || budget=150
+  local deadline=$((SECONDS + ${ONCELOG_TIDY_BUDGET_S:-$budget})) checked=0
   while [[ $checked -lt ${#files[@]} && $SECONDS -lt $deadline ]]; do
     local -a batch=("${files[@]:checked:8}")
     # stderr only counts the warnings that were suppressed.

@@ -44,7 +44,7 @@ StoreCore::StoreCore(StoreOptions options, std::shared_ptr<Io> io, std::unique_p
       cache_(io_->files(), options_.open_files_max),
       shard_(io_, std::move(queue)) {}
 
-void StoreCore::elsewhere(std::function<void()> task) {
+void StoreCore::elsewhere(const std::function<void()>& task) {
   Result<std::thread> started = start_background_thread("oncelog-end", task);
   if (started.ok()) {
     started->detach();

@@ -33,7 +33,7 @@ class StoreCore : public std::enable_shared_from_this<StoreCore> {
   /// the directories are given back. Logs that someone still holds answer kNotOpen afterwards.
   void shut_down();
   /// Runs `task` on a thread of its own, or here when the system has none to give.
-  static void elsewhere(std::function<void()> task);
+  static void elsewhere(const std::function<void()>& task);
 
   Result<std::shared_ptr<Log>> open_log(const TopicPartition& name, const LogOptions& options);
   std::vector<OpenOutcome> open_logs(
