@@ -140,19 +140,27 @@ struct SegmentRead {
   Offset next_offset = kNoOffset;  // behind the last batch taken
 };
 
-Result<SegmentRead> read_segment(const std::shared_ptr<File>& file, Offset base, std::int64_t begin,
-                                 std::int64_t end, Offset stop, const FetchRequest& request,
+/// What to read of a segment's file.
+struct SegmentSpan {
+  std::shared_ptr<File> file;
+  Offset base_offset = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+Result<SegmentRead> read_segment(const SegmentSpan& span, Offset stop, const FetchRequest& request,
                                  FetchPageBuilder& page) {
+  const std::shared_ptr<File>& file = span.file;
   SegmentRead result;
   ScanOptions options;
-  options.begin = begin;
-  options.end = end;
-  options.segment_base = base;
+  options.begin = span.begin;
+  options.end = span.end;
+  options.segment_base = span.base_offset;
   options.check_crc = false;
   options.headers_only = request.file_ranges_only;
   const std::int64_t left = std::max<std::int64_t>(request.bytes_max - page.stored_bytes(), 0);
   options.chunk_bytes = static_cast<std::size_t>(
-      std::clamp<std::int64_t>(std::min(left, end - begin), 1024, 1 << 20));
+      std::clamp<std::int64_t>(std::min(left, span.end - span.begin), 1024, 1 << 20));
   if (request.file_ranges_only) options.chunk_bytes = kHeaderChunkBytes;
   SegmentScanner scanner(*file, options);
   while (true) {
@@ -234,8 +242,9 @@ Result<FetchPage> LogCore::fetch_once(const FetchRequest& request, FetchBuffer& 
                            BatchLocator(segment, *file, *indexes, size).find(request.offset));
       }
       if (begin >= 0) {
-        ONCELOG_TRY_ASSIGN(const SegmentRead read, read_segment(file, segment.base_offset(), begin,
-                                                                size, stop, request, builder));
+        ONCELOG_TRY_ASSIGN(
+            const SegmentRead read,
+            read_segment({file, segment.base_offset(), begin, size}, stop, request, builder));
         if (read.next_offset != kNoOffset) next = std::max(next, read.next_offset);
         bytes_needed = read.bytes_needed;
         if (read.full || read.stopped) break;
