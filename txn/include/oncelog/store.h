@@ -39,8 +39,8 @@ struct StoreOptions {
   std::vector<std::string> data_dirs = {};  ///< created when missing; each is locked
   std::shared_ptr<Io> io = nullptr;         ///< null: make_system_io()
   Driver driver = Driver::kOwnThread;
-  /// Checkpoints, flush.ms and idle syncs on a timer. False: only when asked for, as producer expiry
-  /// and retention always are (`Log::expire_producers`, `Log::apply_retention`).
+  /// Checkpoints, flush.ms and idle syncs on a timer. False: only when asked for, as expiry and
+  /// retention always are (`Log::expire_producers`, `Log::apply_retention`).
   bool background = true;
   std::size_t open_files_max = 1024;   ///< descriptors of sealed segments kept open, >= 8
   std::uint32_t recovery_threads = 2;  ///< logs opened at the same time by `open_logs`, 1..64
